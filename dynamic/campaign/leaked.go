@@ -9,6 +9,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/interlock-go/interlock/analyzers/finding"
 	"github.com/interlock-go/interlock/dynamic/campaign/internal/deadlock"
@@ -53,6 +54,8 @@ type leakSeen struct {
 	// the test: it ended early, and may have left behind what it would have waited for.
 	upset  map[int]string
 	waited []string // the tests that waited for ever in the run that has shown it first
+	// windows is where that run has held goroutines by its plan, and for how long.
+	windows map[string]time.Duration
 }
 
 // leaksFile returns the file for leaked goroutines of a run whose files begin with prefix.
@@ -156,7 +159,7 @@ func (t *tally) blocked(pkg string, strength int, members []blocked, upset ...st
 	seen := t.leaks[at]
 	if seen == nil {
 		seen = &leakSeen{members: members, run: t.runs, seed: t.seed, strength: strength, test: pkg, hits: map[int]bool{},
-			upset: map[int]string{}, waited: t.waited}
+			upset: map[int]string{}, waited: t.waited, windows: t.windows()}
 		t.leaks[at] = seen
 	}
 	seen.hits[t.runs] = true
@@ -455,7 +458,7 @@ func (t *tally) leakFinding(cfg *Config, at blockedAt) *finding.Finding {
 			"this goroutine because it ended early", seen.upset[slices.Min(slices.Collect(maps.Keys(seen.upset)))]))
 		return f
 	}
-	t.replays(cfg, seen.strength, nil, f, func(seen *tally) bool { return seen.leaks[at] != nil },
+	t.replays(cfg, seen.strength, seen.windows, f, func(seen *tally) bool { return seen.leaks[at] != nil },
 		seen.waited...)
 	return f
 }

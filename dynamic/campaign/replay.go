@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -34,6 +35,7 @@ type replay struct {
 	runs     int    // of which the last is the one, where there is such a schedule
 	test     string // that runs alone; "" is all that the user's flags choose
 	hangs    string // tests, with | in between, which such a run makes although they hang without noise too
+	held     bool   // only has where the run held goroutines by its plan, not where those of the finding are
 }
 
 // replayOf is the run that has shown f first, by a plan if it had windows at places. The tests waited
@@ -42,27 +44,19 @@ func replayOf(
 	cfg *Config, strength int, windows map[string]time.Duration, f *finding.Finding, waited ...string,
 ) replay {
 	r := replay{pkg: f.Evidence.Test, seed: f.Evidence.Seed, strength: strength}
-	if f.Evidence.Error == "" && f.Evidence.Blocked == "" {
+	switch {
+	case f.Evidence.Blocked != "":
+		r.only, r.held = windowsAt(slices.Sorted(maps.Keys(windows)), windows), true
+	case f.Evidence.Error == "":
 		var places []string
 		for _, a := range f.Accesses[:min(3, len(f.Accesses))] { // of a split section, what came in between as well
-			at := a.Position.String()
-			if length := windows[at]; length > 0 {
-				at += fmt.Sprintf("@%dus", length.Microseconds())
-			}
-			if !slices.Contains(places, at) {
+			if at := a.Position.String(); !slices.Contains(places, at) {
 				places = append(places, at)
 			}
 		}
-		r.only = strings.Join(places, ",")
+		r.only = windowsAt(places, windows)
 	}
-	if f.Evidence.Blocked != "" && len(f.Cycle) > 0 {
-		var places []string
-		for _, e := range f.Cycle {
-			places = append(places, e.Since.String(), e.Position.String())
-		}
-		slices.Sort(places)
-		r.hold = strings.Join(slices.Compact(places), ",")
-	}
+	r.hold = locksOf(f)
 	// Where no stack leads to a test, that which waited in the process is the one.
 	test := testOf(f)
 	if test == "" && len(waited) == 1 {
@@ -75,6 +69,38 @@ func replayOf(
 		r.hangs = strings.Join(append(waited, test), "|")
 	}
 	return r
+}
+
+// windowsAt lists places with the windows that a plan had there, as the command line has them.
+func windowsAt(places []string, windows map[string]time.Duration) string {
+	var all []string
+	for _, at := range places {
+		if length := windows[at]; length > 0 {
+			at += fmt.Sprintf("@%dus", length.Microseconds())
+		}
+		all = append(all, at)
+	}
+	return strings.Join(all, ",")
+}
+
+// locksOf lists the places of locks between which a replay of a deadlock holds goroutines: where each one has acquired
+// the lock that it holds, and where it waits for the next one. A writer that keeps readers out holds none, and one
+// goroutine alone needs no other to come.
+func locksOf(f *finding.Finding) string {
+	if f.Evidence.Blocked != deadlock.Blocked || len(f.Accesses) == 1 {
+		return ""
+	}
+	var places []string
+	for _, h := range f.Evidence.Holders {
+		places = append(places, h.Position.String())
+	}
+	for _, a := range f.Accesses {
+		if len(a.Locks) > 0 {
+			places = append(places, a.Position.String())
+		}
+	}
+	slices.Sort(places)
+	return strings.Join(slices.Compact(places), ",")
 }
 
 // command is the command line that makes the run.
@@ -160,6 +186,10 @@ func (t *tally) replays(
 const (
 	// selections is how many runs a way to replay a finding has to show it in one of.
 	selections = 2
+	// stretch is how many times as long pauses are as in the run that has shown a hang, in one of the ways to replay it.
+	stretch = 8
+	// quietSeeds is how many further seeds are tried for a finding that was seen without noise.
+	quietSeeds = 3
 	// reliable is the rate from which no better way is looked for.
 	reliable = 0.75
 )
@@ -234,11 +264,19 @@ var windowAt = regexp.MustCompile(`@[^,]*`)
 // ways lists what to try for r, the most faithful first: where goroutines are held for others to come, further noise
 // may keep these away; a window that is no plan's is made again and again; a wider one meets what comes late.
 func (r *replay) ways() []replay {
+	if r.held {
+		return r.waysToHang()
+	}
 	ways := []replay{*r}
 	if quiet := *r; r.hold != "" || windowAt.MatchString(r.only) {
 		quiet.quiet = true
 		ways = append(ways, quiet)
 	}
+	return append(ways, r.stronger()...)
+}
+
+// stronger lists runs with stronger noise than that of r, and no windows.
+func (r *replay) stronger() (ways []replay) {
 	for _, strength := range []int{1000, 10000} {
 		if wider := *r; r.strength > 0 && r.strength < strength {
 			wider.strength, wider.only = strength, windowAt.ReplaceAllString(r.only, "")
@@ -246,6 +284,40 @@ func (r *replay) ways() []replay {
 		}
 	}
 	return ways
+}
+
+// waysToHang is [replay.ways] for goroutines that wait for ever: some order of events has brought that about, and where
+// goroutines were held only leads there. What was seen without noise may come with any: runs of seeds in a row differ
+// in the events at which goroutines are held. Longer pauses keep the order where the machine is slower.
+func (r *replay) waysToHang() []replay {
+	ways := []replay{*r}
+	if r.strength == 0 {
+		for further := range uint64(quietSeeds) {
+			other := *r
+			other.seed, other.strength = r.seed+1+further, 1000
+			ways = append(ways, other)
+		}
+		return ways
+	}
+	longer := *r
+	longer.strength, longer.only = r.strength*stretch, windowAt.ReplaceAllStringFunc(r.only, stretched)
+	ways = append(ways, longer)
+	if quiet := *r; r.hold != "" || r.only != "" {
+		quiet.quiet = true
+		ways = append(ways, quiet)
+	}
+	everywhere := *r
+	everywhere.only = ""
+	return append(ways, everywhere.stronger()...)
+}
+
+// stretched returns a longer window than this one.
+func stretched(window string) string {
+	length, err := time.ParseDuration(window[1:])
+	if err != nil {
+		return window
+	}
+	return fmt.Sprintf("@%dus", min(length*stretch, arm.LongestHold).Microseconds())
 }
 
 // tryReplay takes up to n runs of r from the one of number first, or fewer if enough have shown the finding.

@@ -10,6 +10,7 @@ import (
 	"github.com/interlock-go/interlock/analyzers/finding"
 	"github.com/interlock-go/interlock/atomicsets/plan"
 	"github.com/interlock-go/interlock/dynamic/build"
+	"github.com/interlock-go/interlock/dynamic/campaign/internal/deadlock"
 	"github.com/interlock-go/interlock/dynamic/campaign/internal/testproc"
 	"github.com/interlock-go/interlock/dynamic/evidence"
 )
@@ -98,6 +99,67 @@ func TestWaysToReplay(t *testing.T) {
 	}
 	if r := replayOf(&Config{Workspace: &build.Workspace{Module: &build.Module{}}}, 0, nil, fatal); r.only != "" {
 		t.Errorf("an error of the runtime needs no noise, but gets it at %s", r.only)
+	}
+}
+
+// A deadlock is replayed with goroutines held between the lock that each has and the one that it waits for, also where
+// the second is a read lock of the same mutex, which a writer keeps readers out of. The writer holds nothing, and a
+// goroutine that waits for itself needs no other.
+func TestDeadlockIsHeld(t *testing.T) {
+	at := func(line int, locks ...string) finding.Access {
+		return finding.Access{Position: finding.Position{File: "a.go", Line: line, Column: 2}, Locks: locks}
+	}
+	holder := func(line int) finding.Holder {
+		return finding.Holder{Position: finding.Position{File: "a.go", Line: line, Column: 2}}
+	}
+	const reader, again, writer = 3, 9, 20
+	for _, tt := range []struct {
+		accesses []finding.Access
+		holders  []finding.Holder
+		want     string
+	}{
+		{[]finding.Access{at(again, "s.mu (read)"), at(writer)}, []finding.Holder{holder(reader)}, "a.go:3:2,a.go:9:2"},
+		{[]finding.Access{at(again, "s.mu (read)")}, []finding.Holder{holder(reader)}, ""},
+	} {
+		f := &finding.Finding{Accesses: tt.accesses}
+		f.Evidence = &finding.Evidence{Blocked: deadlock.Blocked, Holders: tt.holders}
+		r := replayOf(&Config{Workspace: &build.Workspace{Module: &build.Module{}}}, 0, nil, f)
+		if r.hold != tt.want {
+			t.Errorf("%d goroutines: held at %q, want %q", len(tt.accesses), r.hold, tt.want)
+		}
+	}
+}
+
+// A hang that a planned run has shown is replayed with the windows of the plan, then with longer ones. One that came
+// without noise is tried with the noise of several seeds.
+func TestWaysToReplayHang(t *testing.T) {
+	f := &finding.Finding{Accesses: []finding.Access{{Mode: finding.Receive}}}
+	f.Evidence = &finding.Evidence{Blocked: "chan receive", Seed: 4}
+	cfg := &Config{Workspace: &build.Workspace{Module: &build.Module{}}}
+	for _, tt := range []struct {
+		strength int
+		windows  map[string]time.Duration
+		want     []string
+	}{
+		{100, map[string]time.Duration{"a.go:3:2": 2 * time.Millisecond, "a.go:5:1": time.Second}, []string{
+			"4 100 a.go:3:2@2000us,a.go:5:1@1000000us", "4 800 a.go:3:2@16000us,a.go:5:1@1000000us",
+			"4 100 a.go:3:2@2000us,a.go:5:1@1000000us quiet", "4 1000 ", "4 10000 ",
+		}},
+		{1000, nil, []string{"4 1000 ", "4 8000 ", "4 10000 "}},
+		{0, nil, []string{"4 0 ", "5 1000 ", "6 1000 ", "7 1000 "}},
+	} {
+		r := replayOf(cfg, tt.strength, tt.windows, f)
+		var got []string
+		for _, w := range r.ways() {
+			text := fmt.Sprintf("%d %d %s", w.seed, w.strength, w.only)
+			if w.quiet {
+				text += " quiet"
+			}
+			got = append(got, text)
+		}
+		if !slices.Equal(got, tt.want) {
+			t.Errorf("strength %d: %q, want %q", tt.strength, got, tt.want)
+		}
 	}
 }
 

@@ -70,10 +70,11 @@ type tally struct {
 
 	shown []shown // the findings that were made
 
-	runs    int      // begun
-	seed    uint64   // of the run that goes on
-	known   []pair   // in it
-	resting []uint32 // sections that it does not open, being proven
+	runs    int             // begun
+	paused  map[uint32]bool // sites at which the run that goes on has held goroutines
+	seed    uint64          // of the run that goes on
+	known   []pair          // in it
+	resting []uint32        // sections that it does not open, being proven
 }
 
 func newTally(p *plan.Plan, pkgs []*sites.Package) *tally {
@@ -86,7 +87,7 @@ func newTally(p *plan.Plan, pkgs []*sites.Package) *tally {
 		compared: map[uint32]*comparison{}, fatals: map[fatalAt]*fatalSeen{},
 		leaks:     map[blockedAt]*leakSeen{},
 		stood:     map[string][]string{},
-		unordered: map[exactKey]bool{},
+		unordered: map[exactKey]bool{}, paused: map[uint32]bool{},
 		deadlocks: deadlock.New(func() map[uint64]LockUse { return LockUses(pkgs) }),
 	}
 }
@@ -94,7 +95,7 @@ func newTally(p *plan.Plan, pkgs []*sites.Package) *tally {
 // begin records that a run begins in which the known pairs are not armed, and the
 // resting sections not opened.
 func (t *tally) begin(run int, seed uint64, known []pair, resting []uint32) {
-	t.runs, t.seed, t.known, t.resting = run, seed, known, resting
+	t.runs, t.seed, t.known, t.resting, t.paused = run, seed, known, resting, map[uint32]bool{}
 	for _, p := range known {
 		if t.unarmed[p] == nil {
 			t.unarmed[p] = map[int]bool{}
@@ -124,6 +125,17 @@ func (t *tally) hold(n int, windows map[uint32]time.Duration) {
 		t.holds[n] = map[uint32]time.Duration{}
 	}
 	maps.Copy(t.holds[n], windows)
+}
+
+// windows returns where the run that goes on has held goroutines by a plan, and for how long.
+func (t *tally) windows() map[string]time.Duration {
+	at := map[string]time.Duration{}
+	for id, length := range t.holds[t.runs] {
+		if t.paused[id] {
+			at[t.position(id).String()] = length
+		}
+	}
+	return at
 }
 
 // arms reports whether a window at the pair was possible in a run.
@@ -289,7 +301,7 @@ func (t *tally) count(r *evidence.Record) {
 		t.reached[id] = true
 	}
 	for _, id := range r.Armed {
-		t.armed[id] = true
+		t.armed[id], t.paused[id] = true, true
 	}
 	for _, id := range r.Near {
 		t.near[id] = true

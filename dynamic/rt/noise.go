@@ -124,7 +124,7 @@ func consider(g unsafe.Pointer, a *access, n uint64) (ns, now int64) {
 	if state.due() > ticks(now-start) || s.hold == 0 && alone(g) {
 		return 0, now
 	}
-	if ns = s.chooseWindow(state, now, n); ns == 0 {
+	if ns = s.chooseWindow(a.site, state, now, n); ns == 0 {
 		return 0, now
 	}
 	// Until it is settled, the site is due to nobody else.
@@ -138,7 +138,7 @@ func consider(g unsafe.Pointer, a *access, n uint64) (ns, now int64) {
 
 // chooseWindow returns how long a window at a site that is due is to last, or 0. n is
 // random.
-func (s *site) chooseWindow(state siteState, now int64, n uint64) (ns int64) {
+func (s *site) chooseWindow(id uint32, state siteState, now int64, n uint64) (ns int64) {
 	worthy, spread := s.worthy(), n>>12&0xfffff
 	switch {
 	case s.hold != 0:
@@ -149,7 +149,8 @@ func (s *site) chooseWindow(state siteState, now int64, n uint64) (ns int64) {
 	case n>>32*1000>>32 >= noise.probFor(state, worthy):
 		return 0
 	default:
-		ns = windowLength(uint32(n), state)
+		// The length is that of the seed, for a replay to have the same one.
+		ns = windowLength(uint32(mix(random^uint64(id)<<8+uint64(state.level()))), state)
 	}
 	if !affordable(now, ns, spread, worthy) {
 		counters.overBudget.Add(1)
@@ -346,10 +347,9 @@ func perturb(e policy.Event, place uint64) {
 		return
 	}
 	g, now := getg(), nanotime()
-	n := mix(random + uint64(now))
-	ns := max(windowLength(uint32(n), 0), wakeup)
+	ns := pauseAt(place, times.Load())
 	if schedule.policy != nil {
-		ns = holdBySchedule(g, goid(g), now, n)
+		ns = holdBySchedule(g, goid(g), now, mix(random+uint64(now)))
 	} else if alone(g) || !perturbable(now, ns) || times.Add(1) > holdsAtSite {
 		return
 	}
@@ -360,6 +360,13 @@ func perturb(e policy.Event, place uint64) {
 		noise.spent.Add(spent)
 		counters.delayNS.Add(uint64(spent))
 	}
+}
+
+// pauseAt returns for how long a goroutine is held at an event, at a place where that was done so many times. The seed
+// decides alone, so that a replay makes the same pauses, and one of another strength makes them longer in proportion:
+// which of two goroutines goes on first stays the same.
+func pauseAt(place uint64, times int32) int64 {
+	return max(windowLength(uint32(mix(random^place+uint64(times))), 0), wakeup)
 }
 
 // perturbable reports whether a goroutine may be held for so long where it makes no access: most of the budget is for

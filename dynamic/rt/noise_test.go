@@ -97,6 +97,30 @@ func TestPerturbationsStayWithinTheirShare(t *testing.T) {
 	}
 }
 
+// Pauses are those of the seed and the place, so that a replay makes them again. Another place, another time or another
+// seed has others.
+func TestPausesAreThoseOfTheSeed(t *testing.T) {
+	withEngine(t)
+	before := random
+	defer func() { random = before }()
+	for _, seed := range []uint64{1, 2} {
+		random = mix(seed)
+		different := map[int64]bool{}
+		for place := range uint64(8) {
+			for times := range int32(4) {
+				length := pauseAt(mix(place), times)
+				if again := pauseAt(mix(place), times); again != length || length < wakeup {
+					t.Errorf("a pause of %d ns, and then of %d", length, again)
+				}
+				different[length] = true
+			}
+		}
+		if len(different) < 16 {
+			t.Errorf("%d lengths at 8 places, 4 times each, want most of 32", len(different))
+		}
+	}
+}
+
 // A goroutine that is not held has not paid for the text of its stack: it may be in a loop that acquires a lock all
 // the time. The least times are compared, which other processes do not change.
 func TestPassingAnEventIsCheap(t *testing.T) {

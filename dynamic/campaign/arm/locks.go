@@ -43,9 +43,9 @@ func LockNames(pkgs []*sites.Package) map[uint64]string {
 	return names
 }
 
-// longestHold is for how long a replay holds a goroutine at most: between two locks it ends as soon as
+// LongestHold is for how long a replay holds a goroutine at most: between two locks it ends as soon as
 // another goroutine waits for the first.
-const longestHold = time.Second
+const LongestHold = time.Second
 
 // HoldsAmong returns that goroutines are to be held between any two of the uses of locks.
 func HoldsAmong(uses []uint64) map[schedule.Acquisitions]time.Duration {
@@ -53,7 +53,7 @@ func HoldsAmong(uses []uint64) map[schedule.Acquisitions]time.Duration {
 	for _, from := range uses {
 		for _, to := range uses {
 			if from != to {
-				holds[schedule.Acquisitions{from, to}] = longestHold
+				holds[schedule.Acquisitions{from, to}] = LongestHold
 			}
 		}
 	}

@@ -72,8 +72,8 @@ func WindowsAt(places string, at func(place string) ([]uint32, error)) (
 			continue
 		}
 		length, err := time.ParseDuration(window)
-		if err != nil || length <= 0 || length > longestHold {
-			return nil, nil, fmt.Errorf("the window in %q is no duration of at most %s, such as 20ms", text, longestHold)
+		if err != nil || length <= 0 || length > LongestHold {
+			return nil, nil, fmt.Errorf("the window in %q is no duration of at most %s, such as 20ms", text, LongestHold)
 		}
 		for _, id := range ids {
 			holds[id] = length

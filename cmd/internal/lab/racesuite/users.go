@@ -40,7 +40,7 @@ func runAsUsers(ctx context.Context, testdata, tmp string, files *files, o optio
 	var subsets []*subset
 	for seed := range uint64(o.subsets) {
 		for processors := 1; processors <= 2; processors++ {
-			s := newSubset(functions, seed+1, processors)
+			s := newSubset(functions, o.first+seed, processors)
 			if err := s.run(ctx, b, tmp); err != nil {
 				return false, err
 			}

@@ -16,6 +16,9 @@ import (
 	"github.com/interlock-go/interlock/dynamic/schedule"
 )
 
+// Blocked is what the goroutines of a deadlock wait for, as the evidence of its finding names it.
+const Blocked = "lock"
+
 // Seen is what the runs have shown.
 type Seen struct {
 	find    func() map[uint64]Use
@@ -157,7 +160,7 @@ func (s *Seen) finding(c *circle, status finding.Status, name func(*finding.Goro
 	}
 	f.Evidence = &finding.Evidence{
 		Engine: "watch", Run: max(c.run.N, 1), Hits: len(c.hits), Count: len(c.hits), Seed: c.run.Seed, Test: c.run.Package,
-		Harmful: c.failed, Blocked: "lock",
+		Harmful: c.failed, Blocked: Blocked,
 	}
 	for i, l := range steps {
 		if h, ok := s.Holder(l.Holds.Site, *f.Accesses[i].Goroutine); ok && !l.Queued {
