@@ -53,7 +53,7 @@ func Run(ctx context.Context, args []string) (held bool, err error) {
 	sample := flags.String("sample", "", "`rules` by which engine hb leaves accesses out: sos, burst, or sos,burst")
 	flags.IntVar(&o.subsets, "subsets", 0, "with -engine=hb: run so many random `subsets` as users run tests, on one "+
 		"processor and on two")
-	flags.Uint64Var(&o.first, "first", 1, "with -subsets: the `seed` of the first one, to go on where another call has ended")
+	flags.Uint64Var(&o.first, "first", 1, "with -subsets: the `seed` of the first one")
 	flags.StringVar(&o.out, "o", "", "write the figures to this `file` too, as JSON")
 	flags.Parse(args)
 	if o.sampling, err = hb.ParseSampling(*rate, *sample); err != nil {
