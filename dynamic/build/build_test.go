@@ -56,7 +56,7 @@ func load(t *testing.T, dir string, patterns ...string) *Module {
 
 func workspace(t *testing.T, m *Module, rewritten map[string][]byte) *Workspace {
 	t.Helper()
-	ws, err := prepare(scratchFor(t), m, rewritten, monitor)
+	ws, err := prepare(scratchFor(t), m, rewritten, monitor, "watch")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -459,7 +459,7 @@ func TestFaultNotInAFile(t *testing.T) {
 	t.Parallel()
 	m := load(t, testmodule.Unpack(t, wholeModule), "./util")
 	torn := map[string][]byte{"go.mod": monitor["go.mod"], "rt.go": []byte("package rt\n\nfunc Here() {\n")}
-	ws, err := prepare(scratchFor(t), m, mark(m), torn)
+	ws, err := prepare(scratchFor(t), m, mark(m), torn, "watch")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/interlock-go/interlock/atomicsets/plan"
 	"github.com/interlock-go/interlock/dynamic"
+	"github.com/interlock-go/interlock/dynamic/build/internal/store"
 	"github.com/interlock-go/interlock/dynamic/gocmd"
 	"github.com/interlock-go/interlock/dynamic/hb"
 	"github.com/interlock-go/interlock/dynamic/scratch"
@@ -40,7 +41,7 @@ func PrepareExact(ctx context.Context, m *Module, loops bool) (ws *Workspace, er
 	if loops {
 		counted = countLoops(&own)
 	}
-	if ws, err = prepare(s, &own, counted, dynamic.Monitor()); err != nil {
+	if ws, err = prepare(s, &own, counted, dynamic.Monitor(), "exact"); err != nil {
 		return nil, err
 	}
 	if err := ws.addEngine(ctx); err != nil {
@@ -74,7 +75,7 @@ func PrepareRace(ctx context.Context, m *Module, p *plan.Plan) (ws *Workspace, e
 		ws, err = Prepare(ctx, m, p)
 	} else if s, failed := scratch.New(os.TempDir()); failed != nil {
 		return nil, failed
-	} else if ws, err = prepare(s, m, nil, dynamic.Monitor()); err != nil {
+	} else if ws, err = prepare(s, m, nil, dynamic.Monitor(), "race"); err != nil {
 		err = errors.Join(err, s.Close())
 	}
 	if err != nil {
@@ -187,8 +188,17 @@ func exactRefused(output []byte) error {
 		strings.Join(said, "\n"))
 }
 
-// tryEngine builds a program with a race and one without, and runs them.
+// tryEngine builds a program with a race and one without, and runs them; where this engine was seen to find that race
+// in the same installation of Go lately, it does nothing.
 func (ws *Workspace) tryEngine(ctx context.Context) error {
+	proofs := store.OpenProofs(ws.cache)
+	tried, err := ws.triedFiles(ctx)
+	if err != nil {
+		return err
+	}
+	if proofs.Has(tried) {
+		return nil
+	}
 	dir := filepath.Join(ws.Dir, "selftest")
 	if err := tree.Create(dir, hb.SelfTest()); err != nil {
 		return fmt.Errorf("writing the engine's self-test: %w", err)
@@ -201,5 +211,44 @@ func (ws *Workspace) tryEngine(ctx context.Context) error {
 	if _, msg, err := g.Run(ctx, args...); err != nil {
 		return gocmd.Failed("building the self-test of the happens-before engine (-engine=watch needs none)", msg, err)
 	}
-	return hb.Try(ctx, program)
+	if err := hb.Try(ctx, program); err != nil {
+		return err
+	}
+	proofs.Add(tried)
+	return nil
+}
+
+// triedFiles returns all that the result of the self-test depends on, by name: the files that stand for those of the
+// installation, the program, and which compiler builds it.
+func (ws *Workspace) triedFiles(ctx context.Context) (map[string][]byte, error) {
+	files := map[string][]byte{}
+	for original, stand := range ws.overlay {
+		name, below := gocmd.Below(ws.Module.goRoot, original)
+		if !below {
+			continue
+		}
+		if files[name] = nil; stand == "" { // the build leaves the file out
+			continue
+		}
+		data, err := os.ReadFile(stand)
+		if err != nil {
+			return nil, fmt.Errorf("reading the engine: %w", err)
+		}
+		files[name] = data
+	}
+	for name, data := range hb.SelfTest() {
+		files["selftest/"+name] = data
+	}
+	env, err := ws.Module.goTool.Environment(ctx)
+	if err != nil {
+		return nil, err
+	}
+	compiler := filepath.Join(ws.Module.goRoot, "pkg", "tool", env.GOOS+"_"+env.GOARCH, "compile")
+	built := ""
+	if info, err := os.Stat(compiler); err == nil {
+		built = fmt.Sprint(info.Size(), info.ModTime().UnixNano())
+	}
+	files["compiler"] = []byte(strings.Join([]string{env.GOVERSION, env.GOOS, env.GOARCH, env.GOEXPERIMENT, built}, " "))
+	files["flags"] = []byte(strings.Join(hb.Flags(nil, ""), " "))
+	return files, nil
 }

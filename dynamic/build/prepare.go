@@ -44,7 +44,7 @@ func prepareIn(ctx context.Context, s *scratch.Folder, m *Module, p *plan.Plan, 
 		return nil, err
 	}
 	maps.Copy(r.files, ends(m, r.files))
-	if ws, err = prepare(s, m, r.files, dynamic.Monitor()); err != nil {
+	if ws, err = prepare(s, m, r.files, dynamic.Monitor(), "watch"); err != nil {
 		return nil, err
 	}
 	ws.plan, ws.left = p, append(ws.left, r.kept...)

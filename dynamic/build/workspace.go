@@ -52,8 +52,11 @@ type LeftAlone struct {
 }
 
 // prepare lays out the workspace in s for the rewritten files, named by the
-// absolute paths of their originals.
-func prepare(s *scratch.Folder, m *Module, rewritten, monitor map[string][]byte) (ws *Workspace, err error) {
+// absolute paths of their originals. Test binaries of builds of another kind have a folder of their own, as two kinds
+// are built side by side.
+func prepare(
+	s *scratch.Folder, m *Module, rewritten, monitor map[string][]byte, kind string,
+) (ws *Workspace, err error) {
 	ws = &Workspace{
 		Dir: s.Dir, Module: m, scratch: s, cache: cache.Dir(),
 		overlay: map[string]string{}, sources: map[string]string{},
@@ -73,7 +76,7 @@ func prepare(s *scratch.Folder, m *Module, rewritten, monitor map[string][]byte)
 	if err := ws.addLeakProfile(); err != nil {
 		return nil, err
 	}
-	ws.bin = store.OpenBinaries(ws.cache, s.Dir, append([]string{m.Root, runtime.GOOS}, m.flags...)...)
+	ws.bin = store.OpenBinaries(ws.cache, s.Dir, append([]string{kind, m.Root, runtime.GOOS}, m.flags...)...)
 	return ws, ws.writeOverlay()
 }
 
