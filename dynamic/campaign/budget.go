@@ -21,8 +21,10 @@ const (
 
 const (
 	// A bounded campaign whose runs are short goes on while it has confirmed nothing, for at most shortTime of monitored
-	// runs and mostShort of them: a schedule that one run in twenty makes costs seconds there.
+	// runs, shortCPU of their processor time and mostShort of them: a schedule that one run in twenty makes costs seconds
+	// there. A second is about the processor time of go test -race in a small module.
 	shortTime = 5 * time.Second
+	shortCPU  = time.Second
 	mostShort = 60
 )
 
@@ -34,9 +36,10 @@ const (
 	leastReplay        = 10 * time.Second
 )
 
-// spending is how long the processes of a campaign have taken.
+// spending is how long the processes of a campaign have taken, as on a machine without other work.
 type spending struct {
 	plain, exact time.Duration // without noise, and under the happens-before engine
+	unmonitored  time.Duration // processor time of these
 	quiet        time.Duration // the monitored run that made no noise, if the first did not
 	asked        int           // runs, before the bound took some off
 	end          time.Time     // of the replays
@@ -45,9 +48,9 @@ type spending struct {
 
 // timed adds to part how long the processes take that f runs.
 func (s *spending) timed(part *time.Duration, tests *recorded.Runner, f func() error) error {
-	began := tests.Spent
+	began, cpu := tests.Spent, tests.CPU
 	err := f()
-	*part += tests.Spent - began
+	*part, s.unmonitored = *part+tests.Spent-began, s.unmonitored+tests.CPU-cpu
 	return err
 }
 
@@ -86,12 +89,18 @@ func (c *campaign) bound(n int) {
 	if n == 1 && t.quiet > 0 {
 		most = min(left, child.Stretch(most, c.cfg.Budget))
 	}
-	c.progress(Event{Kind: Bounded, Run: n, Runs: c.cfg.Runs, Elapsed: most})
+	c.progress(Event{Kind: Bounded, Run: n, Runs: c.cfg.Runs, Elapsed: c.asLoaded(most)})
+}
+
+// asLoaded returns how long it takes on the machine as it is what would take so long without other work of it.
+func (c *campaign) asLoaded(d time.Duration) time.Duration {
+	return time.Duration(float64(d) * c.tests.Slowed())
 }
 
 // goesOn reports whether one more run is made behind run n, beyond those asked for.
 func (c *campaign) goesOn(n int) bool {
-	if monitored := c.tests.Spent - c.time.plain - c.time.exact; n >= mostShort || monitored+c.result.PerRun > shortTime {
+	monitored, cpu := c.tests.Spent-c.time.plain-c.time.exact, c.tests.CPU-c.time.unmonitored
+	if n >= mostShort || monitored+c.result.PerRun > shortTime || cpu+cpu/time.Duration(n) > shortCPU {
 		return false
 	}
 	c.finish()
@@ -123,9 +132,9 @@ const leastTry = 2500 * time.Millisecond
 func (c *campaign) replayTime(commands int) time.Duration {
 	if c.cfg.Bounded {
 		least := max(leastReplay, min(time.Duration(commands)*leastTry, boundFloor))
-		return max(c.time.allowed()-c.tests.Spent, least)
+		return c.asLoaded(max(c.time.allowed()-c.tests.Spent, least))
 	}
-	return max(time.Duration(replayShare*float64(c.tests.Spent)), leastReplay)
+	return c.asLoaded(max(time.Duration(replayShare*float64(c.tests.Spent)), leastReplay))
 }
 
 // shareReplays allots to the next one of so many findings that are left its share of the time for replays.

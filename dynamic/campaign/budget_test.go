@@ -71,23 +71,43 @@ func TestBoundIsEstimatedAnew(t *testing.T) {
 	}
 }
 
+// A run that counts less than it has taken, as the machine has other work, leaves time for as many others as elsewhere;
+// the time for replays and the one that is printed are those of this machine.
+func TestBoundCountsWithoutLoad(t *testing.T) {
+	cam := &campaign{
+		cfg: &Config{Runs: 10, Bounded: true}, result: &Result{},
+		tests: &recorded.Runner{Spent: 6 * time.Second, Elapsed: 18 * time.Second},
+		time:  spending{plain: time.Second, exact: 4 * time.Second},
+	}
+	var said time.Duration
+	cam.cfg.Progress = func(e Event) { said = e.Elapsed }
+	if cam.bound(1); cam.cfg.Runs != 10 || said < 27*time.Second {
+		t.Errorf("%d runs, in %v; want 10 of 3 s each", cam.cfg.Runs, said)
+	}
+	if got := cam.replayTime(1); got != 3*36*time.Second {
+		t.Errorf("%v for replays, want three times the 36 s that are left", got)
+	}
+}
+
 // Short runs go on while they have confirmed nothing, and no run goes on for long.
 func TestShortRunsGoOn(t *testing.T) {
 	for _, c := range []struct {
 		name      string
 		monitored time.Duration // that ten runs have taken
+		cpu       time.Duration // of it on processors
 		confirmed bool
 		runs      int // behind run 10
 	}{
-		{"short", time.Second, false, 11},
-		{"short, with a finding", time.Second, true, 10},
-		{"long", 10 * time.Second, false, 10},
+		{"short", time.Second, time.Second / 2, false, 11},
+		{"short, with a finding", time.Second, time.Second / 2, true, 10},
+		{"short, and busy", time.Second, time.Second, false, 10},
+		{"long", 10 * time.Second, time.Second / 2, false, 10},
 	} {
 		p := &plan.Plan{}
 		cam := &campaign{
 			cfg:    &Config{Runs: 10, Bounded: true, Plan: p, Workspace: &build.Workspace{Module: &build.Module{}}},
 			result: &Result{}, seen: newTally(p, nil),
-			tests: &recorded.Runner{Spent: c.monitored}, time: spending{asked: 10},
+			tests: &recorded.Runner{Spent: c.monitored, CPU: c.cpu}, time: spending{asked: 10},
 		}
 		if c.confirmed {
 			cam.seen.fatals[fatalAt{}] = &fatalSeen{kind: &fatalErrors[0], run: 1, hits: map[int]bool{1: true},

@@ -48,6 +48,7 @@ func Run(ctx context.Context, cfg Config) (*Result, error) {
 		c.bound(run)
 		next = c.next()
 	}
+	c.result.PerRun = c.asLoaded(c.result.PerRun)
 	isCut := err != nil || next == Abandon
 	err = c.ended(ctx, err)
 	if !isCut {

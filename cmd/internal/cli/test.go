@@ -44,8 +44,9 @@ however far apart they are. Where it cannot run, a line says so; -engine=watch s
 By default there are ten runs, or fewer: all of them and the replays of findings take at most about three
 times as long as the run under that engine, and half a minute more. A line says how long the runs are
 about to take, and another one, at the end, what further ones would take. Where runs are short and have
-confirmed nothing, up to 60 are made, in about five seconds. With -runs, -stop-when, -budget or -record,
-all runs that these ask for are made.
+confirmed nothing, up to 60 are made, in about five seconds and one of processor time. Time that other
+work of the machine takes does not count. With -runs, -stop-when, -budget or -record, all runs that these
+ask for are made.
 
 The delays that the monitor makes are called noise: weak in most runs, strong in some. A test that
 fails only under noise depends on timing, or the noise has brought out a bug that the monitor cannot

@@ -19,9 +19,13 @@ import (
 type Runner struct {
 	Workspace *build.Workspace
 	Record    *record.Campaign // nil keeps nothing
-	// Spent is how long the processes have taken, those of the record included.
-	Spent time.Duration
+	// Spent is how long the processes have taken, those of the record included, without what other work of the machine
+	// has added; Elapsed is with it, and CPU their processor time.
+	Spent, Elapsed, CPU time.Duration
 }
+
+// Slowed is how many times as long the processes have taken as they would have without other work of the machine.
+func (r *Runner) Slowed() float64 { return max(float64(r.Elapsed)/float64(max(r.Spent, 1)), 1) }
 
 // Job is a process to run.
 type Job struct {
@@ -48,7 +52,11 @@ const (
 // Run runs a test binary, and keeps what it has shown unless ctx ends. Of a process that the record has, it writes
 // the files anew. An error in reading the record is that of the process.
 func (r *Runner) Run(ctx context.Context, job Job, b build.Binary, o testproc.Options) (p *testproc.Process) {
-	defer func() { r.Spent += p.Elapsed }()
+	waited := waitedSoFar()
+	defer func() {
+		r.Spent += withoutLoad(p.Elapsed, p.CPU, waitedSoFar()-waited)
+		r.Elapsed, r.CPU = r.Elapsed+p.Elapsed, r.CPU+p.CPU
+	}()
 	files := map[string]string{evidenceFile: job.Evidence, leaksFile: o.Leaks}
 	if r.Record != nil && !job.Once {
 		kept, err := r.Record.Process(job.Name)
