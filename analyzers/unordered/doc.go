@@ -33,7 +33,8 @@
 // values, methods behind interfaces and other names of an object are known.
 //
 // An access that a goroutine makes after it has received a message is a lead, which check prints only with
-// -leads: the sender is likely to send after the starter's own access.
+// -leads: the sender is likely to send after the starter's own access. In a test it is one where the code under test
+// starts the goroutine, or may order the two.
 //
 // A literal that becomes a handler of net/http runs in a goroutine for each request: a map that its function has made
 // for all of them is shared. In tests, which mostly make one request after another, it is not.

@@ -37,7 +37,7 @@ func run(pass *analysis.Pass, r *check.Reporter) {
 	reported := map[finding.Variable]bool{}
 	for _, status := range []finding.Status{finding.Suspected, finding.Lead} {
 		for _, race := range pass.ResultOf[parallel.Analyzer].([]*parallel.Race) {
-			if c.awaitsMessage(race) == (status == finding.Lead) {
+			if (c.awaitsMessage(race) || race.Tested) == (status == finding.Lead) {
 				c.report(race, status, reported)
 			}
 		}
