@@ -65,7 +65,7 @@ func (c *checker) report(cell *ssa.Alloc, race *parallel.Race) bool {
 	}
 	f := &finding.Finding{
 		Title: fmt.Sprintf("variable %s is shared with the goroutine that captures it", cell.Comment),
-		Message: fmt.Sprintf("the goroutine started at line %d uses %s, and %s, without waiting. %s",
+		Message: fmt.Sprintf("the goroutine started at line %d uses %s, and %s; the check has found no wait in between. %s",
 			c.line(race.Begins()), cell.Comment, what, advice(race)),
 		Variable: c.variable(cell),
 		Accesses: []finding.Access{c.side(race.Inside.Fn, inside, race.Inside.Mode)},

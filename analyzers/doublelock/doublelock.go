@@ -29,6 +29,9 @@ func run(pass *analysis.Pass, r *check.Reporter) {
 		}
 		// A mutex may be released by another goroutine: only where no function does so, the wait is surely endless.
 		hangs := "It waits for itself forever, and so does every later Lock."
+		if a.To.Where != "" { // behind conditions, perhaps
+			hangs = "It would wait for itself forever, and so would every later Lock."
+		}
 		if other := locks.Releaser(a.Fn, a.First.Class); other != nil {
 			hangs = fmt.Sprintf("It waits until another goroutine releases %s: %s does so without acquiring it.",
 				a.First.Path, prog.FuncName(other))

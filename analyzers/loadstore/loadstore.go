@@ -272,7 +272,7 @@ func (c *checker) report(s section, why string, other *accesses.Access, status f
 	f := &finding.Finding{
 		Status: status,
 		Title:  fmt.Sprintf("update of %s is not one step", s.store.Name.Short()),
-		Message: fmt.Sprintf("%s loads and stores it %s; %s. An update by another goroutine in between is lost.",
+		Message: fmt.Sprintf("%s loads and stores it %s; %s. An update by another goroutine in between would be lost.",
 			c.list.Prog.FuncName(s.store.Fn), how(s), why),
 		Variable: s.store.Variable(),
 		Accesses: []finding.Access{c.list.Side(s.store)},
@@ -309,7 +309,7 @@ func (c *checker) reportUpdate(u endpoints.Update) {
 	f := &finding.Finding{
 		Title: fmt.Sprintf("update of %s is not one step", u.Name),
 		Message: fmt.Sprintf("%s loads it at line %d and stores at line %d%s what it has computed from that; %s. An update "+
-			"by another goroutine in between is lost.",
+			"by another goroutine in between would be lost.",
 			u.Store.Function, u.Load.Line, u.Store.Line, u.Via, u.Gap),
 		Variable: u.Variable,
 		Accesses: []finding.Access{u.Store, u.Load},

@@ -145,7 +145,7 @@ func (c *checker) evidence(s section) (string, *accesses.Access) {
 		return fmt.Sprintf("%s accesses it under %s", c.list.Prog.FuncName(other.Fn), other.Locks.Held()[0]), other
 	}
 	if other := c.otherGoroutine(st); other != nil {
-		return fmt.Sprintf("%s accesses it in another goroutine", c.list.Prog.FuncName(other.Fn)), other
+		return fmt.Sprintf("%s may access it in another goroutine", c.list.Prog.FuncName(other.Fn)), other
 	}
 	return c.selfConcurrent(st)
 }

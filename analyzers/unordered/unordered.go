@@ -114,15 +114,17 @@ func (c *checker) finding(race *parallel.Race) *finding.Finding {
 		f.Message = start + ", and so do the others that the loop starts, with no lock in common."
 		return f
 	case race.Second != nil:
-		f.Message = fmt.Sprintf("%s, and the one started at %s %s it, with no lock in common and without waiting.",
+		f.Message = fmt.Sprintf("%s, and the one started at %s %s it, with no lock in common"+unseen,
 			start, c.where(race.Second.Pos(), inside), verb(race.Other))
 	default:
-		f.Message = fmt.Sprintf("%s, and %s, which leads to that, %s it afterwards, with no lock in common and without "+
-			"waiting.", start, c.prog.FuncName(race.In), verb(race.Other))
+		f.Message = fmt.Sprintf("%s, and %s, which leads to that, %s it afterwards, with no lock in common"+unseen, start, c.prog.FuncName(race.In), verb(race.Other))
 	}
 	f.Accesses = append(f.Accesses, c.side(race.Other, outside))
 	return f
 }
+
+// unseen ends the message of two sides of which one may wait for the other in a way that is not seen.
+const unseen = ", and the check has found no wait in between."
 
 func verb(t *parallel.Touch) string {
 	switch t.Mode {

@@ -281,11 +281,11 @@ func (r *Result) whyEndless(root *ssa.Function, s simulation.Stuck, end *simulat
 	last := len(parts) - 1
 	switch {
 	case last < 0:
-		return "Nothing can end this wait."
+		return "In an order that the check has tried, nothing ends this wait."
 	case last > 0:
 		parts[last] = "and " + parts[last]
 	}
-	return "Nothing can end this wait: " + strings.Join(parts, ", ") + "."
+	return "In an order that the check has tried, nothing ends this wait: " + strings.Join(parts, ", ") + "."
 }
 
 func (r *Result) atLine(at ssa.Instruction) string {

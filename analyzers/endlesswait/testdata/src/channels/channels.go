@@ -11,7 +11,7 @@ import (
 func leftByContext(ctx context.Context, get func() string) (string, error) {
 	ch := make(chan string)
 	go func() {
-		ch <- get() // want `IL4003: send of ch may wait for ever: Nothing can end this wait: leftByContext has returned at channels.go:20`
+		ch <- get() // want `IL4003: send of ch may wait for ever: In an order that the check has tried, nothing ends this wait: leftByContext has returned at channels.go:20`
 	}()
 	select {
 	case s := <-ch:
@@ -316,7 +316,7 @@ func sentTwice(get func(int) int) {
 	for i := 0; i < 3; i++ {
 		go func() {
 			ch <- get(i)
-			done <- true // want `Nothing can end this wait: sentTwice waits at channels.go:\d+, and 2 goroutines started at channels.go:\d+ also wait here.`
+			done <- true // want `nothing ends this wait: sentTwice waits at channels.go:\d+, and 2 goroutines started at channels.go:\d+ also wait here.`
 		}()
 	}
 	<-ch

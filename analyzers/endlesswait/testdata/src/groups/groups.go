@@ -14,7 +14,7 @@ func doneMissed(items []int, f func(int) error) {
 			wg.Done()
 		}()
 	}
-	wg.Wait() // want `IL4003: wait of wg may wait for ever: Nothing can end this wait`
+	wg.Wait() // want `IL4003: wait of wg may wait for ever: .* nothing ends this wait`
 }
 
 func doneDeferred(items []int, f func(int) error) {

@@ -80,7 +80,7 @@ func (p *Pair) Start() {
 
 func (p *Pair) run() {
 	for {
-		p.sum++ // want `update of Pair.sum is not one step: .*\(\*Pair\).Reset accesses it in another goroutine`
+		p.sum++ // want `update of Pair.sum is not one step: .*\(\*Pair\).Reset may access it in another goroutine`
 	}
 }
 
