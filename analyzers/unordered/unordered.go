@@ -117,7 +117,8 @@ func (c *checker) finding(race *parallel.Race) *finding.Finding {
 		f.Message = fmt.Sprintf("%s, and the one started at %s %s it, with no lock in common"+unseen,
 			start, c.where(race.Second.Pos(), inside), verb(race.Other))
 	default:
-		f.Message = fmt.Sprintf("%s, and %s, which leads to that, %s it afterwards, with no lock in common"+unseen, start, c.prog.FuncName(race.In), verb(race.Other))
+		f.Message = fmt.Sprintf("%s, and %s, which leads to that, %s it afterwards, with no lock in common"+unseen, start,
+			c.prog.FuncName(race.In), verb(race.Other))
 	}
 	f.Accesses = append(f.Accesses, c.side(race.Other, outside))
 	return f
