@@ -64,7 +64,7 @@
 // from, if there is one, whose id it keeps. It is confirmed by the mechanism: where a
 // user declared the section and the remote access has certainly come in between, and
 // where the split of an inferred one changed the outcome (a store was lost, or the
-// test was different at the use) by more than two equal stores ([stores.Source.Lost]).
+// test was different at the use) by what is harm by itself ([stores.Source.Lost]).
 // Or by the tests, where failing runs that nothing else explains are split
 // significantly more often than passing ones ([tally.harmOf], [fisher.Exceedance]).
 // Where only such runs fail, others are made in which it stays whole ([campaign.compare]).

@@ -107,8 +107,8 @@ func unproven(kind string, best *sighting, harm *harm) string {
 	case kind == plan.UserSection:
 		return "predicted: the other goroutine was about to come in between when the section went on to its end; " +
 			"which of the two was first is not certain"
-	case best.split.Changed:
-		return "predicted: the end has replaced what the other goroutine stored, and as far as is known by the same value"
+	case best.doubt != "":
+		return "predicted: " + best.doubt
 	}
 	return "predicted: the section was split, but no run shows that this changed what the program does"
 }

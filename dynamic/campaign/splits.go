@@ -39,8 +39,9 @@ type sighting struct {
 	test     string
 	// panicked, if not nil, is the owner, which a panic kept from the end
 	panicked *stacktext.Panic
-	used     bool // the panic came at a read of the section's variable, which held another value by then
-	proof    bool // that the section is broken, whatever the tests do; see proves
+	used     bool   // the panic came at a read of the section's variable, which held another value by then
+	proof    bool   // that the section is broken, whatever the tests do; see proves
+	doubt    string // why it is none, by the source
 }
 
 // sighting returns what a split of the run that goes on has shown.
@@ -69,24 +70,28 @@ func (s *sighting) rank() int {
 
 // proves reports whether s is a bug whatever the tests do: a section that a user
 // declared, into which another goroutine has certainly come, or an inferred one
-// where the split has changed the outcome by more than a store of the same value. Of an
+// where the split has changed the outcome by what is harm by itself; if not, doubt is why. Of an
 // access-interleaving invariant, which is only what the program usually does, a
 // changed value proves nothing.
-func (t *tally) proves(section *plan.Section, s *evidence.SplitSection) bool {
+func (t *tally) proves(section *plan.Section, s *evidence.SplitSection) (proof bool, doubt string) {
 	switch section.Kind {
 	case plan.Invariant:
-		return false
+		return false, ""
 	case plan.UserSection:
-		return s.Between || s.Changed
+		return s.Between || s.Changed, ""
 	}
-	return s.Changed && t.source().Lost(section, s)
+	if !s.Changed {
+		return false, ""
+	}
+	doubt = t.source().Doubt(section, s)
+	return doubt == "", doubt
 }
 
 // sight takes up a split, and reports whether it is the first that proves its
 // section broken.
 func (t *tally) sight(section *plan.Section, now sighting) (first bool) {
 	id, pkg := section.ID, now.test
-	now.proof = t.proves(section, &now.split)
+	now.proof, now.doubt = t.proves(section, &now.split)
 	seen := t.splits[id]
 	if seen == nil {
 		seen = &splitSeen{best: now, hits: map[int]bool{}, runs: map[testRun][]string{}, panicked: map[testRun]bool{}}

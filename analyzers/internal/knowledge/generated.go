@@ -17,18 +17,14 @@ type part struct {
 	pkg      string
 	name     string
 	property property
-	lacking  property // what takes functions of such a package out again
 	comment  string
 }
 
 var parts = []part{
-	{"dynamic/internal/library/handover.go", "library", "handsOverNothing", handsOverNothing, 0,
+	{"dynamic/internal/library/handover.go", "library", "handsOverNothing", handsOverNothing,
 		"are library packages, functions and methods that neither send, receive, close, start a\n" +
 			"// goroutine nor store by sync/atomic, except through the functions that they are handed."},
-	{"dynamic/internal/library/twice.go", "library", "sameTwice", noEffect, counts,
-		"are library packages, functions and methods that do no more, as far as another goroutine sees it, when they\n" +
-			"// are called twice than when they are called once."},
-	{"pointsto/library.go", "pointsto", "computing", assemblyComputes, 0,
+	{"pointsto/library.go", "pointsto", "computing", assemblyComputes,
 		"are library packages whose functions in assembly keep no pointers and write to nothing except their\n" +
 			"// arguments."},
 }
@@ -40,7 +36,7 @@ func (p part) source() ([]byte, error) {
 		all := rows[""].is&p.property != 0
 		own := map[string]bool{}
 		for name, f := range rows {
-			has := (all && f.not&p.property == 0 || f.is&p.property != 0) && f.is&p.lacking == 0
+			has := all && f.not&p.property == 0 || f.is&p.property != 0
 			if name != "" {
 				own[pkg+"."+name] = has
 			}

@@ -9,8 +9,6 @@ const (
 	// noEffect: does nothing that another goroutine would take for an effect; to log twice does no harm. It errs
 	// towards silence: fmt.Fprint to a shared writer is an effect.
 	noEffect
-	// counts: of the packages with noEffect, does more when it is called twice than when it is called once.
-	counts
 	// neverWaits: neither waits nor does I/O by itself. Calling back is the caller's matter, see [CallsBack].
 	neverWaits
 	// waitsOutside: waits for the network, a disk, another process, or for a time.
@@ -76,7 +74,6 @@ var library = []row{
 	{pkg: "bufio", is: ordersNothing},
 
 	{pkg: "bytes", is: pure | argumentsListed | runsCallback | assemblyComputes},
-	{pkg: "bytes", names: "*.*", is: counts},
 
 	{pkg: "cmp", is: pure | argumentsListed},
 
@@ -159,9 +156,7 @@ var library = []row{
 	{pkg: "math/bits", is: pure | argumentsListed | assemblyComputes},
 	{pkg: "math/cmplx", is: pure},
 	{pkg: "math/rand", is: pure},
-	{pkg: "math/rand", names: "*.*", is: counts},
 	{pkg: "math/rand/v2", is: pure},
-	{pkg: "math/rand/v2", names: "*.*", is: counts},
 
 	{pkg: "net", names: "Dial DialTimeout DialTCP Dialer.Dial Dialer.DialContext LookupHost LookupIP", is: waitsOutside},
 	{pkg: "net", names: "Conn.Read Conn.Write Buffers.WriteTo Listener.Accept TCPListener.Accept", is: waitsOutside},
@@ -183,10 +178,9 @@ var library = []row{
 	{pkg: "path/filepath", names: "Walk WalkDir", is: runsCallback},
 
 	{pkg: "reflect", is: noEffect | keepsNothing | argumentsListed},
-	{pkg: "reflect", names: "*.*", is: counts},
 	{pkg: "reflect", names: "Copy Swapper", writes: 1},
 	{pkg: "reflect", names: "ValueOf", is: callsByName},
-	{pkg: "reflect", names: "*.Call *.CallSlice *.Method *.MethodByName", is: counts | callsByName},
+	{pkg: "reflect", names: "*.Call *.CallSlice *.Method *.MethodByName", is: callsByName},
 	{pkg: "regexp", is: ordersNothing},
 
 	{pkg: "runtime", is: ordersNothing | keepsNothing | onlyKeeps},
@@ -199,24 +193,20 @@ var library = []row{
 	{pkg: "slices", names: "Sort SortFunc SortStableFunc Reverse Insert Delete DeleteFunc Compact CompactFunc Replace",
 		writes: 1},
 	{pkg: "sort", is: pure | argumentsListed | runsCallback},
-	{pkg: "sort", names: "*.*", is: counts},
-	{pkg: "sort", names: "*.Sort", is: counts, writes: 1},
+	{pkg: "sort", names: "*.Sort", writes: 1},
 	{pkg: "sort", names: "Sort Stable Slice SliceStable Ints Strings Float64s", writes: 1},
 
 	{pkg: "strconv", is: pure | argumentsListed},
 	{pkg: "strings", is: pure | argumentsListed | runsCallback | assemblyComputes},
-	{pkg: "strings", names: "*.*", is: counts},
 
 	{pkg: "sync", is: noEffect | neverWaits | onlyKeeps | locksItself | lasting | assemblyComputes},
 	{pkg: "sync", names: "OnceFunc OnceValue OnceValues *.Lock *.RLock *.Wait Pool.Get", not: neverWaits},
 	{pkg: "sync", names: "Once.Do", is: runsCallback, not: neverWaits},
 	{pkg: "sync", names: "Map.*", is: handsOverNothing},
 	{pkg: "sync", names: "Map.Range", is: handsOverNothing | runsCallback, not: neverWaits},
-	{pkg: "sync", names: "WaitGroup.Add WaitGroup.Done", is: counts},
-	{pkg: "sync", names: "WaitGroup.Go", is: counts | startsCallback, not: neverWaits},
+	{pkg: "sync", names: "WaitGroup.Go", is: startsCallback, not: neverWaits},
 
 	{pkg: "sync/atomic", is: noEffect | neverWaits | keepsNothing | onlyKeeps | locksItself | lasting | assemblyComputes},
-	{pkg: "sync/atomic", names: "*.Add AddInt32 AddInt64 AddUint32 AddUint64 AddUintptr", is: counts},
 	{pkg: "sync/atomic", names: "*.Load LoadInt32 LoadInt64 LoadUint32 LoadUint64 LoadUintptr LoadPointer",
 		is: handsOverNothing, not: lasting},
 

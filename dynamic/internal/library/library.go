@@ -8,14 +8,6 @@ import "go/types"
 // sync/atomic, except through the functions that it is handed.
 func HandsOverNothing(fn *types.Func) bool { return entry(handsOverNothing, fn) }
 
-// IsQuiet reports whether functions of a package do nothing that another goroutine takes for an effect, except those of
-// which [SameTwice] says otherwise.
-func IsQuiet(pkg string) bool { return sameTwice[pkg] }
-
-// SameTwice reports whether a library function, called twice, does no more than called once, as far as other goroutines
-// see it.
-func SameTwice(fn *types.Func) bool { return entry(sameTwice, fn) }
-
 // entry returns the entry of a table for a function or method; false where it has none. Names are p of a package, p.F
 // of a function, p.T.M of a method, p.*.M of the method M of any type, p.T.* of all methods of a type, p.*.* of all
 // methods. The most exact one counts, in this order.

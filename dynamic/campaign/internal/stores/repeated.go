@@ -5,17 +5,17 @@ import (
 	"go/token"
 	"go/types"
 	"slices"
+	"strings"
 
 	"github.com/interlock-go/interlock/atomicsets/plan"
 	"github.com/interlock-go/interlock/atomicsets/sites"
 	"github.com/interlock-go/interlock/dynamic/evidence"
-	"github.com/interlock-go/interlock/dynamic/internal/library"
 )
 
 // Two goroutines that set the same flag, or remove the same key, leave the same
-// behind. What is wrong then is what both of them do beside it: start a goroutine,
-// count, send. A table that is filled anew with the same, or a Close that counts once, is
-// none of that, as far as the module's own functions show.
+// behind. Harm is done for certain by code beside it that both of them run only where that closes a channel, puts
+// another object in the place of one that goroutines meet at, or counts the keys of a map that has got one. Whether it
+// matters that two goroutines are started, or two values sent, a test has to show.
 
 // maxRepeated bounds how deep calls are followed.
 const maxRepeated = 4
@@ -25,6 +25,7 @@ type repeated struct {
 	src    *Source
 	pkg    *sites.Package
 	within []*ast.FuncDecl // that are looked at
+	keys   bool            // a number beside a map counts its keys
 }
 
 // places returns where the function of the section has its entry and the end that was met: at the calls, where these
@@ -51,7 +52,7 @@ func (src *Source) repeats(section *plan.Section, s *evidence.SplitSection) bool
 			if end.File != entry.File || !IsFile(p, f, end.File) {
 				continue
 			}
-			r := &repeated{src: src, pkg: p}
+			r := &repeated{src: src, pkg: p, keys: src.Plan.Site(s.End.Site).Variable.Kind == plan.KindMap}
 			for _, n := range decided(p, f, entry, end) {
 				if r.counts(n) {
 					return true
@@ -91,17 +92,10 @@ func decided(p *sites.Package, f *ast.File, entry, end *plan.Site) (code []ast.N
 
 // counts reports whether code does anything that is not the same when it is done twice, or may.
 func (r *repeated) counts(code ast.Node) (found bool) {
-	dropped := map[*ast.SendStmt]bool{}
 	ast.Inspect(code, func(n ast.Node) bool {
 		switch n := n.(type) {
-		case *ast.SelectStmt:
-			r.findDropped(n, dropped)
-		case *ast.GoStmt:
-			found = true
-		case *ast.SendStmt:
-			found = !dropped[n]
 		case *ast.IncDecStmt:
-			found = found || r.shared(n.X)
+			found = found || r.keys && r.shared(n.X)
 		case *ast.AssignStmt:
 			found = found || r.assigns(n)
 		case *ast.CallExpr:
@@ -114,20 +108,6 @@ func (r *repeated) counts(code ast.Node) (found bool) {
 	return found
 }
 
-// findDropped notes the sends of a select that are left out where there is no room, and say no more than that
-// something has happened:
-//
-//	select { case wake <- struct{}{}: default: }
-func (r *repeated) findDropped(s *ast.SelectStmt, dropped map[*ast.SendStmt]bool) {
-	hasDefault := slices.ContainsFunc(s.Body.List, func(c ast.Stmt) bool { return c.(*ast.CommClause).Comm == nil })
-	for _, c := range s.Body.List {
-		if send, ok := c.(*ast.CommClause).Comm.(*ast.SendStmt); ok && hasDefault {
-			lit, isLit := ast.Unparen(send.Value).(*ast.CompositeLit)
-			dropped[send] = isConstant(r.pkg, send.Value) || isLit && len(lit.Elts) == 0
-		}
-	}
-}
-
 // shared reports whether e is more than a local variable.
 func (r *repeated) shared(e ast.Expr) bool {
 	id, ok := ast.Unparen(e).(*ast.Ident)
@@ -138,30 +118,22 @@ func (r *repeated) shared(e ast.Expr) bool {
 	return r.pkg.Types != nil && obj != nil && obj.Parent() == r.pkg.Types.Scope()
 }
 
-// assigns reports whether the assignment updates what others see, or puts another
-// object that changes in its place.
+// assigns reports whether the assignment counts keys, or puts another object in the place of one that goroutines
+// meet at.
 func (r *repeated) assigns(n *ast.AssignStmt) bool {
 	for i, e := range n.Lhs {
 		if n.Tok == token.DEFINE || !r.shared(e) {
 			continue
 		}
 		if n.Tok != token.ASSIGN || len(n.Lhs) != len(n.Rhs) {
+			if r.keys {
+				return true
+			}
+			continue
+		}
+		if t := r.pkg.Info.TypeOf(e); t != nil && !isConstant(r.pkg, n.Rhs[i]) && isMeetingPlace(t) {
 			return true
 		}
-		call, isCall := ast.Unparen(n.Rhs[i]).(*ast.CallExpr)
-		appended := isCall && r.builtin(call) == "append"
-		if appended || !isConstant(r.pkg, n.Rhs[i]) && r.src.refersToChanging(r.pkg.Info.TypeOf(e)) {
-			return true
-		}
-	}
-	return false
-}
-
-// refersToChanging reports whether it matters which of two values of the type goes on to be used.
-func (src *Source) refersToChanging(of types.Type) bool {
-	switch of.Underlying().(type) {
-	case *types.Map, *types.Chan, *types.Pointer:
-		return src.unequal(of, []uint64{1}, []uint64{2})
 	}
 	return false
 }
@@ -192,19 +164,22 @@ func (r *repeated) calls(call *ast.CallExpr) bool {
 	case *ast.SelectorExpr:
 		return r.callsFunc(r.pkg.Info.Uses[fun.Sel])
 	}
-	return true
+	return false
 }
 
 // callsFunc is calls for the function that is called, or the variable that holds it.
 func (r *repeated) callsFunc(obj types.Object) bool {
 	fn, ok := obj.(*types.Func)
 	if !ok || fn.Pkg() == nil {
-		return true
+		return false
 	}
-	if library.IsQuiet(fn.Pkg().Path()) {
-		return !library.SameTwice(fn)
+	switch fn.Pkg().Path() {
+	case "sync":
+		return fn.Name() == "Add" || fn.Name() == "Done" || fn.Name() == "Go"
+	case "sync/atomic":
+		return r.keys && strings.HasPrefix(fn.Name(), "Add")
 	}
-	// A function of the module is followed into its body; any other may do anything.
+	// A function of the module is followed into its body.
 	name := fn.Origin().FullName()
 	for _, p := range r.src.Packages {
 		for _, f := range p.Files {
@@ -217,12 +192,12 @@ func (r *repeated) callsFunc(obj types.Object) bool {
 					continue
 				}
 				if slices.Contains(r.within, decl) || len(r.within) == maxRepeated {
-					return true
+					return false
 				}
-				inner := &repeated{r.src, p, append(slices.Clone(r.within), decl)}
+				inner := &repeated{r.src, p, append(slices.Clone(r.within), decl), r.keys}
 				return inner.counts(decl.Body)
 			}
 		}
 	}
-	return true
+	return false
 }

@@ -1,0 +1,54 @@
+package stores
+
+import "go/types"
+
+// isMeetingPlace reports whether goroutines meet at values of the type, so that two goroutines that have different ones
+// miss each other: a channel, or a pointer to what they wait at. A lock is one if nothing is beside it that it could
+// guard:
+//
+//	m[k] = new(sync.Mutex)
+func isMeetingPlace(of types.Type) bool {
+	switch u := of.Underlying().(type) {
+	case *types.Chan:
+		return true
+	case *types.Pointer:
+		return isWaitedAt(u.Elem()) || isLock(u.Elem()) || holdsMeetingPlace(u.Elem())
+	}
+	return false
+}
+
+// holdsMeetingPlace reports whether a field of the struct is a channel or is waited at, or all its fields are locks.
+func holdsMeetingPlace(of types.Type) bool {
+	st, ok := of.Underlying().(*types.Struct)
+	if !ok || isSync(of) {
+		return false
+	}
+	locks := st.NumFields() > 0
+	for f := range st.Fields() {
+		if _, isChan := f.Type().Underlying().(*types.Chan); isChan || isWaitedAt(f.Type()) {
+			return true
+		}
+		locks = locks && isLock(f.Type())
+	}
+	return locks
+}
+
+// isWaitedAt reports whether goroutines wait at the type of package sync for others to come to the same object.
+func isWaitedAt(of types.Type) bool { return isNamed(of, "WaitGroup") || isNamed(of, "Cond") }
+
+func isLock(of types.Type) bool { return isNamed(of, "Mutex") || isNamed(of, "RWMutex") }
+
+// isSync reports whether the type is declared in package sync or below it.
+func isSync(of types.Type) bool {
+	n, ok := types.Unalias(of).(*types.Named)
+	return ok && n.Obj().Pkg() != nil && (n.Obj().Pkg().Path() == "sync" || n.Obj().Pkg().Path() == "sync/atomic")
+}
+
+// isNamed reports whether of is the type of package sync with the name, or a pointer to it.
+func isNamed(of types.Type, name string) bool {
+	if p, ok := of.Underlying().(*types.Pointer); ok {
+		of = p.Elem()
+	}
+	n, ok := types.Unalias(of).(*types.Named)
+	return ok && n.Obj().Pkg() != nil && n.Obj().Pkg().Path() == "sync" && n.Obj().Name() == name
+}

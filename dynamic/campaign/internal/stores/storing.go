@@ -1,0 +1,154 @@
+package stores
+
+import (
+	"go/ast"
+	"go/token"
+	"go/types"
+	"path/filepath"
+	"strings"
+
+	"github.com/interlock-go/interlock/atomicsets/plan"
+	"github.com/interlock-go/interlock/atomicsets/sites"
+	"github.com/interlock-go/interlock/dynamic/evidence"
+)
+
+// store is what the source says about the write that ends a section.
+type store struct {
+	how      storeKind
+	value    types.Type // of what is stored
+	constant bool       // the same in every goroutine, such as true
+}
+
+type storeKind int
+
+const (
+	unknownStore storeKind = iota
+	update                 // builds on what is there: x++, n.Add(1)
+	removal                // delete(m, k)
+	replacement            // puts a value in its place: x = v, m[k] = v, p.Store(v)
+	answer                 // an update whose result goes on, so that the code behind may ask for it: i := n.Add(1)
+	returned               // an answer that is the result of the function: return int(n.Add(1))
+)
+
+// textsDiffer reports whether the texts that the end replaced and stored are known not to be equal: by their lengths.
+func textsDiffer(s *evidence.SplitSection) bool {
+	return s.Stored != nil && (s.Replaced == nil || lengthsDiffer(s.Replaced, s.Stored))
+}
+
+// lengthsDiffer compares the second words of two strings.
+func lengthsDiffer(a, b []uint64) bool { return len(a) > 1 && len(b) > 1 && a[1] != b[1] }
+
+func isText(of types.Type) bool {
+	b, ok := of.Underlying().(*types.Basic)
+	return ok && b.Info()&types.IsString != 0
+}
+
+// storeAt finds the statement that makes the write at a site.
+func (src *Source) storeAt(site *plan.Site) (found store) {
+	for _, p := range src.Packages {
+		for _, f := range p.Files {
+			if !IsFile(p, f, site.File) {
+				continue
+			}
+			var dropped ast.Node // the call whose result nobody takes
+			var result ast.Node  // the call whose result is that of the function
+			ast.Inspect(f, func(n ast.Node) bool {
+				if n == nil || !covers(p.Fset, n, site) {
+					return n == f
+				}
+				switch n := n.(type) {
+				case *ast.ExprStmt:
+					dropped = ast.Unparen(n.X)
+				case *ast.DeferStmt:
+					dropped = n.Call
+				case *ast.ReturnStmt:
+					result = resultOf(p, n)
+				}
+				st := storeOf(p, n, site)
+				if st.how == answer && n == dropped {
+					st.how = update
+				}
+				if st.how == answer && n == result {
+					st.how = returned
+				}
+				if st.how != unknownStore {
+					found = st // an inner one decides
+				}
+				return true
+			})
+		}
+	}
+	return found
+}
+
+// storeOf returns what kind of write at the site the node makes, if it makes it.
+func storeOf(p *sites.Package, n ast.Node, site *plan.Site) store {
+	switch n := n.(type) {
+	case *ast.IncDecStmt:
+		return store{how: update}
+	case *ast.AssignStmt:
+		for i, e := range n.Lhs {
+			switch {
+			case !covers(p.Fset, e, site):
+			case n.Tok != token.ASSIGN && n.Tok != token.DEFINE:
+				return store{how: update}
+			case len(n.Lhs) != len(n.Rhs):
+				return store{replacement, p.Info.TypeOf(e), false}
+			default:
+				return store{replacement, p.Info.TypeOf(e), isConstant(p, n.Rhs[i])}
+			}
+		}
+	case *ast.CallExpr:
+		return storeOfCall(p, n)
+	}
+	return store{}
+}
+
+// storeOfCall is storeOf for delete, clear, copy and the functions of sync/atomic.
+func storeOfCall(p *sites.Package, call *ast.CallExpr) store {
+	switch fun := ast.Unparen(call.Fun).(type) {
+	case *ast.Ident:
+		if b, builtin := p.Info.Uses[fun].(*types.Builtin); builtin && b.Name() == "delete" {
+			return store{how: removal}
+		} else if builtin {
+			return store{how: update}
+		}
+	case *ast.SelectorExpr:
+		f, _ := p.Info.Uses[fun.Sel].(*types.Func)
+		switch {
+		case f == nil || f.Pkg() == nil || f.Pkg().Path() != "sync/atomic":
+		case strings.HasPrefix(f.Name(), "Store") && len(call.Args) > 0:
+			v := call.Args[len(call.Args)-1]
+			return store{replacement, p.Info.TypeOf(v), isConstant(p, v)}
+		default:
+			return store{how: answer}
+		}
+	}
+	return store{}
+}
+
+// isConstant reports whether the expression has the same value each time.
+func isConstant(p *sites.Package, e ast.Expr) bool {
+	tv := p.Info.Types[e]
+	if lit, ok := ast.Unparen(e).(*ast.CompositeLit); ok && len(lit.Elts) == 0 {
+		_, isStruct := p.Info.TypeOf(lit).Underlying().(*types.Struct)
+		return isStruct
+	}
+	return tv.Value != nil || tv.IsNil()
+}
+
+// IsFile reports whether f is the file that sites name so.
+func IsFile(p *sites.Package, f *ast.File, name string) bool {
+	rel, err := filepath.Rel(p.Root, p.Fset.PositionFor(f.Package, false).Filename)
+	return err == nil && filepath.ToSlash(rel) == name
+}
+
+// covers reports whether the site begins in n.
+func covers(fset *token.FileSet, n ast.Node, site *plan.Site) bool {
+	from, to := fset.PositionFor(n.Pos(), false), fset.PositionFor(n.End(), false)
+	return !before(site.Line, site.Column, from) && before(site.Line, site.Column, to)
+}
+
+func before(line, column int, p token.Position) bool {
+	return line < p.Line || line == p.Line && column < p.Column
+}
