@@ -48,6 +48,17 @@ func (s Sources) Has(kind string) bool {
 	return s.Inferred
 }
 
+// wants reports whether a section is of a kind that is watched.
+func (s Sources) wants(section *invariants.Section) bool {
+	switch {
+	case section.Declared:
+		return s.User
+	case section.Lead != "":
+		return s.Inferred
+	}
+	return s.Invariants
+}
+
 // Made is a plan, and what became of its inputs.
 type Made struct {
 	Plan      *plan.Plan
@@ -95,7 +106,7 @@ func (m *Made) addSections(in *Inputs) error {
 	}
 	var wanted []invariants.Section
 	for _, s := range in.Declared {
-		if s.Declared && in.Sources.User || !s.Declared && in.Sources.Invariants {
+		if in.Sources.wants(&s) {
 			wanted = append(wanted, s)
 		}
 	}

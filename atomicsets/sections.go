@@ -39,11 +39,20 @@ func AddSections(p *plan.Plan, findings []*finding.Finding) error {
 func AddInvariants(p *plan.Plan, sections []invariants.Section) error {
 	at := newIndex(p)
 	for i := range sections {
-		if s, ok := at.invariant(&sections[i]); ok {
+		if s, ok := at.invariant(&sections[i]); ok && !(s.Lead && isWatched(p, &s)) {
 			addSection(p, s)
 		}
 	}
 	return checked(p)
+}
+
+// isWatched reports whether p has a section with the entry of s and one of its ends.
+func isWatched(p *plan.Plan, s *plan.Section) bool {
+	return slices.ContainsFunc(p.Sections, func(o plan.Section) bool {
+		return o.Entry == s.Entry && o.Function == s.Function && slices.ContainsFunc(o.Ends, func(e plan.End) bool {
+			return slices.ContainsFunc(s.Ends, func(u plan.End) bool { return u.Site == e.Site })
+		})
+	})
 }
 
 func (at index) invariant(from *invariants.Section) (plan.Section, bool) {
@@ -56,8 +65,11 @@ func (at index) invariant(from *invariants.Section) (plan.Section, bool) {
 		Variables: []plan.Variable{entry.Variable},
 		Entry:     entry.ID, EntryCall: place(from.Entry.Call), Length: from.Length,
 	}
-	if from.Declared {
+	switch {
+	case from.Declared:
 		s.Kind = plan.UserSection
+	case from.Lead != "":
+		s.Kind, s.Lead = from.Lead, true
 	}
 	if from.Entry.Call != nil {
 		s.File = from.Entry.Call.File
@@ -65,7 +77,7 @@ func (at index) invariant(from *invariants.Section) (plan.Section, bool) {
 	for i := range from.Ends {
 		h := &from.Ends[i]
 		if end := at.half(h); end != nil && (h.Call != nil || end.Function == s.Function && end.File == s.File) {
-			s.Ends = append(s.Ends, plan.End{Site: end.ID, EndCall: place(h.Call), Allows: Allowed(entry.Mode, end.Mode)})
+			s.Ends = append(s.Ends, plan.End{Site: end.ID, EndCall: place(h.Call), Allows: allowedIn(&s, entry, end)})
 			if !slices.Contains(s.Variables, end.Variable) {
 				s.Variables = append(s.Variables, end.Variable)
 			}
@@ -73,6 +85,17 @@ func (at index) invariant(from *invariants.Section) (plan.Section, bool) {
 	}
 	s.Name = sectionName(&s, from.Variable)
 	return s, len(s.Ends) > 0
+}
+
+// allowedIn is [Allowed] for accesses of one variable. Between writes of two that belong together, nothing may come.
+func allowedIn(s *plan.Section, entry, end *plan.Site) []plan.Mode {
+	switch {
+	case s.Lead && s.Kind != plan.Invariant:
+		return []plan.Mode{plan.Read}
+	case s.Lead && writes(entry.Mode):
+		return []plan.Mode{}
+	}
+	return Allowed(entry.Mode, end.Mode)
 }
 
 // half returns the monitored site of h, if there is exactly one.

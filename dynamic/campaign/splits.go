@@ -184,7 +184,7 @@ func (t *tally) inside(p *stacktext.Panic, s *plan.Section) bool {
 // panicked takes up a process that ended in a panic: where the goroutine was in a
 // section into which another had come, the section is split, and its end is the
 // panic. Where it panicked at a read of the section's variable, which by then held
-// another value, the split is why.
+// another value, be that the end itself, the split is why.
 func (t *tally) panicked(pkg string, strength int, came []*evidence.Record, crash []byte) {
 	p, ok := stacktext.PanicOf(crash)
 	if _, fatal := fatalOf(crash); !ok || fatal {
@@ -196,7 +196,7 @@ func (t *tally) panicked(pkg string, strength int, came []*evidence.Record, cras
 		if split.Entry.GID != p.Goroutine.ID || section.Kind == plan.Invariant || !t.inside(&p, section) {
 			continue
 		}
-		used := record.Kind == evidence.Used
+		used := record.Kind != evidence.Came
 		if used && !failedAt(&p, t.position(split.End.Site)) {
 			continue
 		}
@@ -209,9 +209,20 @@ func (t *tally) panicked(pkg string, strength int, came []*evidence.Record, cras
 }
 
 // failedAt reports whether the goroutine panicked by an error of the runtime, such as an
-// index out of range, on the line.
+// index out of range, on the line, or in a call there that was handed nil.
 func failedAt(p *stacktext.Panic, place finding.Position) bool {
-	top := p.Goroutine.Stack[0]
-	return strings.HasPrefix(p.Message, "runtime error: ") && top.Line == place.Line &&
-		strings.HasSuffix(filepath.ToSlash(top.File), "/"+place.File)
+	i := slices.IndexFunc(p.Goroutine.Stack, func(f finding.Frame) bool {
+		return f.Line == place.Line && strings.HasSuffix(filepath.ToSlash(f.File), "/"+place.File)
+	})
+	return i == 0 && isRuntimeError(p.Message) || i > 0 && isNil(p.Message)
+}
+
+// isRuntimeError reports whether a panic is one by which the runtime says what a value is not.
+func isRuntimeError(message string) bool {
+	return strings.HasPrefix(message, "runtime error: ") || strings.HasPrefix(message, "interface conversion: ") || isNil(message)
+}
+
+// isNil reports whether a panic says that a pointer or map is nil.
+func isNil(message string) bool {
+	return strings.Contains(message, "nil pointer dereference") || strings.Contains(message, "assignment to entry in nil map")
 }

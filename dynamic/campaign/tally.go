@@ -171,6 +171,9 @@ func (t *tally) add(
 			if t.sight(t.section(r.Split.Section), t.sighting(r.Split, strength, pkg)) {
 				fresh.sections = append(fresh.sections, r.Split.Section)
 			}
+			if s := r.Split; s.Between && !s.End.Write { // what the end has read may be why it panics behind
+				came = append(came, r)
+			}
 		case (r.Kind == evidence.Came || r.Kind == evidence.Used) && t.knows(r.Split):
 			came = append(came, r)
 		case r.Split != nil:

@@ -39,6 +39,7 @@ type Result struct {
 // be the second one. File names are as the driver gave them.
 type Section struct {
 	Declared bool   `json:"declared,omitempty"` // by a comment
+	Lead     string `json:"lead,omitempty"`     // its kind, where the code shows that the accesses have to do with each other
 	Package  string `json:"package"`            // import path
 	Function string `json:"function"`           // that has both accesses
 	Variable string `json:"variable"`           // for people: Type.field
@@ -86,9 +87,6 @@ func run(pass *analysis.Pass) (any, error) {
 		return f.result, nil
 	}
 	f.readDirectives()
-	if !Wanted && len(f.spans) == 0 {
-		return f.result, nil
-	}
 	f.list.Prog.Analyse(pass, f.find)
 	f.unused()
 	return f.result, nil
@@ -116,11 +114,15 @@ func (f *finder) find() {
 	}
 	f.list.Prog.Each(f.pass, func(fn *ssa.Function, work *ir.Work) {
 		inSpan := slices.ContainsFunc(f.spans, func(s *span) bool { return s.meets(fn) })
-		if !inSpan && (!Wanted || !f.counts(fn)) {
+		if !inSpan && !f.counts(fn) {
 			return
 		}
 		b := f.body(fn)
 		b.work = work
+		f.findLeads(fn, b)
+		if !inSpan && !Wanted {
+			return
+		}
 		for _, e := range slices.SortedStableFunc(slices.Values(b.events),
 			func(d, e *event) int { return cmp.Compare(d.pos(), e.pos()) }) {
 			f.sections(fn, b, e)

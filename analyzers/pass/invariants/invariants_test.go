@@ -21,7 +21,7 @@ func TestGolden(t *testing.T) {
 	for _, c := range []struct {
 		pkg    string
 		wanted bool
-	}{{"pairs", true}, {"declared", false}, {"intests", false}} {
+	}{{"pairs", true}, {"declared", false}, {"intests", false}, {"leads", false}} {
 		invariants.Wanted = c.wanted
 		t.Cleanup(func() { invariants.Wanted = false })
 		// The variant with the tests repeats what the package has without them.
@@ -36,6 +36,9 @@ func TestGolden(t *testing.T) {
 				}
 				if s.Declared {
 					b.WriteString(" (declared)")
+				}
+				if s.Lead != "" {
+					fmt.Fprintf(&b, " (lead: %s)", s.Lead)
 				}
 				b.WriteByte('\n')
 			}
