@@ -173,10 +173,7 @@ func (r *repeated) callsFunc(obj types.Object) bool {
 	if !ok || fn.Pkg() == nil {
 		return false
 	}
-	switch fn.Pkg().Path() {
-	case "sync":
-		return fn.Name() == "Add" || fn.Name() == "Done" || fn.Name() == "Go"
-	case "sync/atomic":
+	if fn.Pkg().Path() == "sync/atomic" {
 		return r.keys && strings.HasPrefix(fn.Name(), "Add")
 	}
 	// A function of the module is followed into its body.
