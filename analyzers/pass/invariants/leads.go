@@ -36,7 +36,10 @@ func (f *finder) findLeads(fn *ssa.Function, b *body) {
 		}
 		flow := &dataFlow{body: b, from: e}
 		for _, kind := range []string{loadAndStore, testAndUse, together} {
-			ends := slices.DeleteFunc(f.nextApart(b, e), func(u *event) bool { return f.kindOf(flow, e, u) != kind })
+			ends := slices.DeleteFunc(f.nextApart(b, e), func(u *event) bool {
+				declared := slices.ContainsFunc(f.spans, func(s *span) bool { return s.has(fn, e, u) })
+				return declared || f.kindOf(flow, e, u) != kind
+			})
 			if len(ends) > 0 {
 				f.addLead(fn, e, ends, kind)
 				found++
