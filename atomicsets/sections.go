@@ -74,6 +74,7 @@ func (at index) invariant(from *invariants.Section) (plan.Section, bool) {
 	if from.Entry.Call != nil {
 		s.File = from.Entry.Call.File
 	}
+	// An end in the function itself has its site there, one in a callee its call.
 	for i := range from.Ends {
 		h := &from.Ends[i]
 		if end := at.half(h); end != nil && (h.Call != nil || end.Function == s.Function && end.File == s.File) {

@@ -219,10 +219,12 @@ func failedAt(p *stacktext.Panic, place finding.Position) bool {
 
 // isRuntimeError reports whether a panic is one by which the runtime says what a value is not.
 func isRuntimeError(message string) bool {
-	return strings.HasPrefix(message, "runtime error: ") || strings.HasPrefix(message, "interface conversion: ") || isNil(message)
+	return strings.HasPrefix(message, "runtime error: ") || strings.HasPrefix(message, "interface conversion: ") ||
+		isNil(message)
 }
 
 // isNil reports whether a panic says that a pointer or map is nil.
 func isNil(message string) bool {
-	return strings.Contains(message, "nil pointer dereference") || strings.Contains(message, "assignment to entry in nil map")
+	return strings.Contains(message, "nil pointer dereference") ||
+		strings.Contains(message, "assignment to entry in nil map")
 }

@@ -39,7 +39,7 @@ type Result struct {
 // be the second one. File names are as the driver gave them.
 type Section struct {
 	Declared bool   `json:"declared,omitempty"` // by a comment
-	Lead     string `json:"lead,omitempty"`     // its kind, where the code shows that the accesses have to do with each other
+	Lead     string `json:"lead,omitempty"`     // its kind, where the second access has to do with the first
 	Package  string `json:"package"`            // import path
 	Function string `json:"function"`           // that has both accesses
 	Variable string `json:"variable"`           // for people: Type.field

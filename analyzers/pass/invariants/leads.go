@@ -10,9 +10,9 @@ import (
 	"github.com/interlock-go/interlock/analyzers/pass/lockset"
 )
 
-// Leads are pairs of accesses in two critical sections of one lock, or of two atomic operations, of which the code shows
-// that the second has to do with the first: it depends on what was read, or the two variables change together. Whether
-// it does harm to come in between, only runs show, so that nobody is told of a lead before a test has failed.
+// Leads are pairs of accesses in two critical sections of one lock, or of two atomic operations, where the second has
+// to do with the first: it depends on the value that was read, or the two variables change together. Only runs show
+// whether another goroutine that comes in between does harm, so that no lead is reported before a test has failed.
 
 // Kinds of lead. They are those of the sections that checks find.
 const (
@@ -85,7 +85,9 @@ func apart(e, u *event) bool {
 		return true
 	}
 	return slices.ContainsFunc(e.guards(), func(h lockset.Held) bool {
-		return slices.ContainsFunc(u.guards(), func(g lockset.Held) bool { return h.Class == g.Class && h.Since != nil && g.Since != nil })
+		return slices.ContainsFunc(u.guards(), func(g lockset.Held) bool {
+			return h.Class == g.Class && h.Since != nil && g.Since != nil
+		})
 	})
 }
 

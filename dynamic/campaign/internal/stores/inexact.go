@@ -13,10 +13,12 @@ import (
 // A count that is meant to be about right may miss some, and people say so in many words. Wrong or old words cost no
 // more than that a test has to show the harm.
 var (
-	inexactWords = regexp.MustCompile(`(?i)\b(approximat\w*|approx|about right|rough(ly)?|ballpark|estimat\w*|best[- ]effort|` +
+	inexactWords = regexp.MustCompile(`(?i)\b(approximat\w*|approx|about right|rough(ly)?|ballpark|estimat\w*|` +
+		`best[- ]effort|` +
 		`advisory|heuristic\w*|soft|hint|lossy|loosely|inexact|imprecise|not (be )?(exact|precise|accurate)|` +
-		`(in)?accura(te|cy) (is|does|of)\b|drift\w*|overshoot\w*|slightly|a (few|little|bit) (more|less|over|above|below|off)|` +
-		`good enough|close enough|near enough|will do|(does|do|is|are) no (harm|matter)|no harm|harmless|benign|tolerat\w*|` +
+		`(in)?accura(te|cy) (is|does|of)\b|drift\w*|overshoot\w*|slightly|a (few|little|` +
+		`bit) (more|less|over|above|below|off)|` +
+		`good enough|close enough|near enough|will do|no harm|harmless|benign|tolerat\w*|` +
 		`acceptabl[ey]|(does|do) ?(n't|not) matter|does not hurt|by design|on purpose|on average|statistic\w*|monitoring|` +
 		`at most once (in a while|too)|may be (lost|missed|off|stale|wrong|counted twice)|` +
 		`uncounted|undercount\w*|overcount\w*|under contention|occasional(ly)?|telemetry|` +
@@ -91,6 +93,7 @@ func declaresInexact(p *sites.Package, d *ast.GenDecl, v plan.Variable) bool {
 		}
 		return false
 	}
+	// A package variable has a comment of its own, a field may have that of its type as well.
 	for _, spec := range d.Specs {
 		switch spec := spec.(type) {
 		case *ast.ValueSpec:

@@ -62,7 +62,8 @@ func (c *c) t13() { if c.n > 0 { c.n-- } } // harm
 		}}
 		src := Source{p, []*sites.Package{pkg}}
 		s := &evidence.SplitSection{
-			Entry: &evidence.Side{Site: 1}, Remote: &evidence.Side{Site: 2, Write: true}, End: &evidence.Side{Site: 2, Write: true},
+			Entry: &evidence.Side{Site: 1}, Remote: &evidence.Side{Site: 2, Write: true},
+			End:        &evidence.Side{Site: 2, Write: true},
 			Overturned: true, Changed: true,
 		}
 		got := map[string]string{"": "harm", overLimit: "limit", inexact: "inexact"}[src.Doubt(&plan.Section{

@@ -10,10 +10,10 @@ import (
 	"github.com/interlock-go/interlock/dynamic/evidence"
 )
 
-// Two goroutines that find a cache empty and both fill it, or a limit that is passed by one, split each other's section,
-// and most programs are none the worse for it. So a split is harm by itself only where no program can mean it: an update
-// is lost, something is taken that is not there, goroutines wait at an object that nobody else has. Of all else a test
-// that fails has to show the harm.
+// Two goroutines that find a cache empty and both fill it, or that pass a limit by one, split each other's section,
+// and most programs are none the worse for it. So a split is harm by itself only where no program can mean it:
+// an update is lost, something is taken that is not there, goroutines wait at an object that nobody else has.
+// Of all else a test that fails has to show the harm.
 
 // Source is what the stores of a plan are read in.
 type Source struct {
@@ -27,8 +27,9 @@ const (
 	overLimit = "a limit was passed, and no test that failed says that this does harm"
 	replaced  = "the end has replaced what the other goroutine stored, and no test that failed says that this does harm"
 	again     = "both goroutines have done the same, and no test that failed says that this does harm"
-	outdated  = "the condition tested at the entry no longer held at the end, and no test that failed says that this does harm"
-	inexact   = "a comment or name says that the value need not be exact, and no test that failed says that this does harm"
+	outdated  = "the condition tested at the entry no longer held at the end, and no test that failed says that " +
+		"this does harm"
+	inexact = "a comment or name says that the value need not be exact, and no test that failed says that this does harm"
 )
 
 // Lost reports whether what the split changed is harm by itself.
@@ -57,7 +58,7 @@ func (src *Source) decidesElsewhere(section *plan.Section, s *evidence.SplitSect
 }
 
 // doubtUpdate is Doubt for a load and a store. What was loaded goes into what is stored, so that a lost store is lost,
-// but for texts that both goroutines may have made alike: f(f(x)) == f(x).
+// except of texts that both goroutines may have made alike: f(f(x)) == f(x).
 func (src *Source) doubtUpdate(s *evidence.SplitSection) string {
 	if s.End == nil || !s.End.Write {
 		return ""

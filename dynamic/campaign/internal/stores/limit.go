@@ -69,6 +69,7 @@ type comparison struct {
 func findComparison(p *sites.Package, f *ast.File, at *plan.Site) (found comparison, ok bool) {
 	var local types.Object
 	var fn *ast.FuncDecl
+	// The innermost comparison around the access, or the variable that it is stored in.
 	ast.Inspect(f, func(n ast.Node) bool {
 		if n == nil || !covers(p.Fset, n, at) {
 			return n == f
@@ -117,7 +118,9 @@ func isComparison(op token.Token) bool {
 
 // compared returns the comparison with the tested side, which is the left one or the right one.
 func compared(p *sites.Package, b *ast.BinaryExpr, left bool) comparison {
-	mirrored := map[token.Token]token.Token{token.LSS: token.GTR, token.GTR: token.LSS, token.LEQ: token.GEQ, token.GEQ: token.LEQ}
+	mirrored := map[token.Token]token.Token{
+		token.LSS: token.GTR, token.GTR: token.LSS, token.LEQ: token.GEQ, token.GEQ: token.LEQ,
+	}
 	c := comparison{op: b.Op, other: b.Y, number: isNumeric(p.Info.TypeOf(b.X)) || isNumeric(p.Info.TypeOf(b.Y))}
 	if !left {
 		c.other = b.X
@@ -180,7 +183,7 @@ func takesAmount(p *sites.Package, f *ast.File, amount ast.Expr, end *plan.Site)
 		}
 		switch n := n.(type) {
 		case *ast.AssignStmt:
-			found = found || n.Tok == token.SUB_ASSIGN && mentions(p, n.Rhs[0], p.Info.ObjectOf(id)) || assignsLess(p, n, p.Info.ObjectOf(id))
+			found = found || assignsLess(p, n, p.Info.ObjectOf(id))
 		case *ast.CallExpr:
 			for _, arg := range n.Args {
 				found = found || !covers(p.Fset, arg, end) && mentions(p, arg, p.Info.ObjectOf(id))
@@ -191,8 +194,11 @@ func takesAmount(p *sites.Package, f *ast.File, amount ast.Expr, end *plan.Site)
 	return found
 }
 
-// assignsLess reports whether the assignment stores what is left without the amount: x = y - amount.
+// assignsLess reports whether the assignment stores what is left without the amount: x -= amount, x = y - amount.
 func assignsLess(p *sites.Package, n *ast.AssignStmt, amount types.Object) bool {
+	if n.Tok == token.SUB_ASSIGN {
+		return mentions(p, n.Rhs[0], amount)
+	}
 	b, ok := ast.Unparen(n.Rhs[0]).(*ast.BinaryExpr)
 	return ok && n.Tok == token.ASSIGN && b.Op == token.SUB && mentions(p, b.Y, amount)
 }
