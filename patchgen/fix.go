@@ -3,13 +3,12 @@ package patchgen
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
 
 	"github.com/interlock-go/interlock/analyzers/finding"
-	"github.com/interlock-go/interlock/patchgen/internal/edit"
+	"github.com/interlock-go/interlock/patchgen/internal/facts"
 	"github.com/interlock-go/interlock/patchgen/internal/strategy"
 	"github.com/interlock-go/interlock/patchgen/internal/syncfix"
 	"github.com/interlock-go/interlock/patchgen/internal/validate"
@@ -31,13 +30,15 @@ type Input struct {
 	HasPatch func(finding.Variable) bool
 	// Checks are what a candidate has to pass besides patchgen's own checks.
 	Checks Checks
+	// Drafts allows candidates of which some obligations could not be shown, if there is no other: see [finding.Draft].
+	Drafts bool
 }
 
 // Fix builds a patch for the group. It tries the strategies in order and
 // returns the first candidate that passes every check, with the new contents
 // of the files that it changes, by slash path relative to the module's root.
 // If the module is patched and the variable under its lock by that, the fix
-// is empty except for its strategy and checks. Where none does, the fix is
+// is empty except for its strategy and checks. Where none does, it returns on request the best draft. Else the fix is
 // withheld, with the reason for every strategy, and there are no files. An error means that nothing could be tried: the
 // context ended, or a check could not be run.
 //
@@ -46,60 +47,26 @@ func Fix(ctx context.Context, in Input) (*finding.Fix, map[string][]byte, error)
 	if err := in.isCurrent(); err != nil {
 		return withheld(err.Error()), nil, nil
 	}
-	list, err := strategy.Fence(func() ([]candidate, error) { return candidates(in) })
-	if err != nil {
+	s := newSearch(in)
+	list, err := strategy.Fence(func() ([]candidate, error) { return candidates(in, false) })
+	if err != nil && !in.Drafts {
 		return withheld(err.Error()), nil, nil
 	}
-	v := &verifier{module: in.Module, checks: in.Checks, observed: observed(in.Group)}
-	v.failing = in.Failing && !v.observed
-	// The first that can be built and passes; the others leave their reasons, those that are for other bugs only if they
-	// are alone.
-	var reasons, notMeant []string
-	for _, c := range list {
-		out, err := c.build()
-		if err == nil {
-			_, err = strategy.Fence(func() (*strategy.Patch, error) { return out, v.verify(ctx, out) })
-		}
-		switch {
-		case ctx.Err() != nil:
-			return nil, nil, fmt.Errorf("building a patch for %s: %w", subject(in.Group), ctx.Err())
-		case errors.Is(err, ErrCannotCheck):
-			return nil, nil, fmt.Errorf("checking the %s patch for %s: %w", c.name, subject(in.Group), err)
-		case errors.Is(err, strategy.ErrNoVariant):
-			continue
-		case strategy.IsNotMeant(err):
-			notMeant = append(notMeant, c.name+": "+err.Error())
-			continue
-		case err != nil:
-			if why := c.name + ": " + err.Error(); !slices.Contains(reasons, why) {
-				reasons = append(reasons, why)
-			}
-			continue
-		}
-		if v.reentry != "" {
-			out.Notes = append(out.Notes, v.reentry)
-		}
-		fix, err := fixOf(in.Module, c.name, out, v.passed)
-		if err != nil {
-			return nil, nil, err
-		}
-		for i, why := range reasons {
-			if rest, same := strings.CutPrefix(why, c.name+": "); same { // a variant of it
-				reasons[i] = c.name + " in another way: " + rest
-			}
-		}
-		fix.Verdict, fix.Rejected = v.verdict(), reasons
-		return fix, out.Files, nil
+	if err != nil {
+		s.refuse(nil, err.Error())
 	}
-	switch {
-	case len(reasons) > 0:
-	case len(notMeant) > 1:
-		code := in.Group[0].Code
-		reasons = []string{fmt.Sprintf("no strategy is for this kind of %s (%s)", code, code.Title())}
-	default:
-		reasons = notMeant
+	won, err := s.proven(ctx, list)
+	if won == nil && err == nil && in.Drafts {
+		won, err = s.draft(ctx)
 	}
-	return withheld(strings.Join(reasons, "\n")), nil, nil
+	if err != nil {
+		return nil, nil, err
+	}
+	if won == nil {
+		return withheld(s.why()), nil, nil
+	}
+	fix, err := s.fixOf(won)
+	return fix, won.patch.Files, err
 }
 
 // isCurrent returns an error where the source is not what the findings were made of: a line that one quotes stands
@@ -135,21 +102,22 @@ type candidate struct {
 }
 
 // candidates lists what may be tried for a group, in order. The error is the
-// reason why nothing may.
-func candidates(in Input) ([]candidate, error) {
+// reason why nothing may. With bold, the strategies edit also where they could not show that it is right, and leave the
+// doubt to the judge.
+func candidates(in Input, bold bool) ([]candidate, error) {
 	// Findings on locks, WaitGroups and channels name places, and no variable to protect.
 	if code, ok := onSync(in.Group); ok {
-		return syncCandidates(in, code)
+		return syncCandidates(in, code, bold)
 	}
 	// Where a use is torn from what leads to it, and no more, the least is to make them one step.
 	var list []candidate
 	if code, ok := splitCode(in.Group); ok {
 		var err error
-		if list, err = placeCandidates(in, code); err != nil {
+		if list, err = placeCandidates(in, code, bold); err != nil {
 			return nil, err
 		}
 	}
-	p, err := newProblem(in)
+	p, err := newProblem(in, bold)
 	switch {
 	case err != nil && len(list) == 0:
 		return nil, err
@@ -184,7 +152,7 @@ func candidates(in Input) ([]candidate, error) {
 
 // syncCandidates lists the strategies for the codes of a group: where a lock is left held or taken twice, that is what
 // those who wait for it need.
-func syncCandidates(in Input, code finding.Code) ([]candidate, error) {
+func syncCandidates(in Input, code finding.Code, bold bool) ([]candidate, error) {
 	codes := []finding.Code{code}
 	for _, f := range in.Group {
 		if isLockFault(f.Code) {
@@ -198,7 +166,7 @@ func syncCandidates(in Input, code finding.Code) ([]candidate, error) {
 		if slices.Contains(codes[:i], code) {
 			continue
 		}
-		more, err := placeCandidates(in, code)
+		more, err := placeCandidates(in, code, bold)
 		if err != nil {
 			return nil, err
 		}
@@ -211,13 +179,13 @@ func syncCandidates(in Input, code finding.Code) ([]candidate, error) {
 }
 
 // placeCandidates lists the strategies that correct the places of findings of a code.
-func placeCandidates(in Input, code finding.Code) ([]candidate, error) {
+func placeCandidates(in Input, code finding.Code, bold bool) ([]candidate, error) {
 	before, err := in.Module.original()
 	if err != nil {
 		return nil, err
 	}
 	own := slices.DeleteFunc(slices.Clone(in.Group), func(f *finding.Finding) bool { return f.Code != code })
-	p := &syncfix.Problem{Module: in.Module.Module, Facts: before, Findings: own}
+	p := &syncfix.Problem{Module: in.Module.Module, Facts: factsOf(before, bold), Findings: own}
 	var list []candidate
 	for _, s := range syncfix.For(code) {
 		list = append(list, candidate{s.Name, func() (*strategy.Patch, error) { return syncfix.Try(s, p) }})
@@ -250,26 +218,26 @@ func subject(group []*finding.Finding) string {
 	return cmp.Or(group[0].Variable.Name, group[0].Title)
 }
 
-func fixOf(m *Module, name string, out *strategy.Patch, passed []string) (*finding.Fix, error) {
-	diff, err := edit.Diff(m.Old(out.Files), out.Files)
-	if err != nil {
-		return nil, err
+// factsOf returns what the strategies ask of the source; with bold, code that is not known is taken for harmless.
+func factsOf(before *facts.Facts, bold bool) *facts.Facts {
+	if bold {
+		return before.Trusting()
 	}
-	return &finding.Fix{Strategy: name, Diff: diff, Checked: passed, Notes: out.Notes}, nil
+	return before
 }
 
 // newProblem analyses the module and finds the variable in it. The error is
 // the reason why there is no patch.
-func newProblem(in Input) (*strategy.Problem, error) {
+func newProblem(in Input, bold bool) (*strategy.Problem, error) {
 	before, err := in.Module.original()
 	if err != nil {
 		return nil, err
 	}
-	p, err := strategy.NewProblem(in.Module.Module, before, onOneVariable(in.Group))
+	p, err := strategy.NewProblem(in.Module.Module, factsOf(before, bold), onOneVariable(in.Group))
 	if err != nil {
 		return nil, err
 	}
-	p.Patched = in.Patched
+	p.Patched, p.Bold = in.Patched, bold
 	return p, p.Unseen()
 }
 

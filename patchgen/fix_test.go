@@ -30,6 +30,8 @@ var updateGolden = flag.Bool("update", false, "write the diffs that come out int
 //	go: go1.13          the go directive (default go1.26)
 //	strategy: name      the one that has to succeed; the diff section is golden
 //	withheld: text      a part of the reason; may stand several times
+//	draft: name         where drafts are allowed, the strategy that makes one; the draft section is golden
+//	doubt: text         a part of a doubt of the draft; each needs one
 //	note: text          a part of a note; may stand several times
 //	code: IL2001        the code of the finding (default IL1000); may stand again for the next one of the group
 //	type: name          the type that declares the field, where the strategy asks for it
@@ -79,7 +81,7 @@ func readCase(t *testing.T, file, root, name string) *fixCase {
 		}
 	}
 	for _, f := range ar.Files {
-		if f.Name != "diff" {
+		if f.Name != "diff" && f.Name != "draft" {
 			writeFile(t, filepath.Join(root, name, f.Name), f.Data)
 		}
 	}
@@ -157,6 +159,7 @@ func (c *fixCase) run(t *testing.T, root string, loaded []*packages.Package) {
 		}
 	}
 	if fix.Strategy == "" {
+		c.draft(t, m, root)
 		if len(c.header["withheld"]) == 0 || len(files) > 0 {
 			t.Errorf("the archive expects no reason, or there are files without a fix")
 		}
@@ -165,9 +168,40 @@ func (c *fixCase) run(t *testing.T, root string, loaded []*packages.Package) {
 	if got := len(c.header["note"]); got != len(fix.Notes) {
 		t.Errorf("%d notes, want %d: %q", len(fix.Notes), got, fix.Notes)
 	}
-	c.golden(t, strings.ReplaceAll(fix.Diff, c.name+"/", ""))
+	c.golden(t, "diff", strings.ReplaceAll(fix.Diff, c.name+"/", ""))
 	checkApplies(t, m, fix.Diff, files)
 	checkAgain(t, m, files)
+}
+
+// draft runs the archive of a patch that is withheld with drafts allowed.
+func (c *fixCase) draft(t *testing.T, m *Module, root string) {
+	t.Helper()
+	fix, files, err := Fix(context.Background(), Input{Module: m, Group: c.findings(t, root), Drafts: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := strings.Join(c.header["draft"], "")
+	var doubts []string
+	for _, d := range fix.Doubts {
+		doubts = append(doubts, string(d.Weight)+": "+d.Text)
+	}
+	if fix.Strategy != want || want != "" && fix.Verdict != finding.Draft {
+		t.Fatalf("draft by %q, want %q, verdict %s\nDOUBTS %s\n%s\nwithheld: %s", fix.Strategy, want, fix.Verdict,
+			strings.Join(doubts, "\n"), fix.Diff, fix.Withheld)
+	}
+	if want == "" {
+		return
+	}
+	if len(doubts) != len(c.header["doubt"]) {
+		t.Errorf("%d doubts, want %d: %q", len(doubts), len(c.header["doubt"]), doubts)
+	}
+	for _, part := range c.header["doubt"] {
+		if !strings.Contains(strings.Join(doubts, "\n"), part) {
+			t.Errorf("doubts %q, want a part %q", doubts, part)
+		}
+	}
+	c.golden(t, "draft", strings.ReplaceAll(fix.Diff, c.name+"/", ""))
+	checkApplies(t, m, fix.Diff, files)
 }
 
 var (
@@ -195,7 +229,7 @@ func (c *fixCase) findings(t *testing.T, root string) []*finding.Finding {
 	var section *finding.Section
 	for _, file := range c.archive.Files {
 		for i, line := range strings.Split(string(file.Data), "\n") {
-			if file.Name == "diff" {
+			if file.Name == "diff" || file.Name == "draft" {
 				continue
 			}
 			at := finding.Position{File: c.name + "/" + file.Name, Line: i + 1,
@@ -281,11 +315,11 @@ func (c *fixCase) findings(t *testing.T, root string) []*finding.Finding {
 // finding makes the one finding of the marked accesses.
 func (c *fixCase) finding(t *testing.T, root string) *finding.Finding { return c.findings(t, root)[0] }
 
-func (c *fixCase) golden(t *testing.T, diff string) {
+func (c *fixCase) golden(t *testing.T, section, diff string) {
 	t.Helper()
-	i := slices.IndexFunc(c.archive.Files, func(f txtar.File) bool { return f.Name == "diff" })
+	i := slices.IndexFunc(c.archive.Files, func(f txtar.File) bool { return f.Name == section })
 	if i < 0 {
-		c.archive.Files = append(c.archive.Files, txtar.File{Name: "diff"})
+		c.archive.Files = append(c.archive.Files, txtar.File{Name: section})
 		i = len(c.archive.Files) - 1
 	}
 	if *updateGolden {

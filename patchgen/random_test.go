@@ -100,7 +100,7 @@ func tryRandom(t *testing.T, m *Module, name, field, by string) (files map[strin
 	if len(f.Accesses) == 0 {
 		return nil, false
 	}
-	p, err := newProblem(Input{Module: m, Group: []*finding.Finding{f}})
+	p, err := newProblem(Input{Module: m, Group: []*finding.Finding{f}}, false)
 	if err != nil {
 		t.Fatalf("%s %s: %v", name, field, err)
 	}
@@ -131,7 +131,7 @@ func tryVariant(t *testing.T, m *Module, p *strategy.Problem, name string,
 		t.Fatal(err)
 	}
 	v := &verifier{module: m}
-	err = v.verify(context.Background(), out)
+	err = v.judge(context.Background(), &attempt{name: s.Name, patch: out})
 	if why := (*validate.Refusal)(nil); errors.As(err, &why) &&
 		(why.Obligation == "one step" || why.Obligation == "read side") {
 		// The check knows of tests, and of writes of other variables, that the strategy does not follow.

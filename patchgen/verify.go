@@ -1,14 +1,15 @@
 package patchgen
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"path/filepath"
+	"slices"
+	"strings"
 
 	"github.com/interlock-go/interlock/analyzers/finding"
-	"github.com/interlock-go/interlock/patchgen/internal/session"
-	"github.com/interlock-go/interlock/patchgen/internal/strategy"
 	"github.com/interlock-go/interlock/patchgen/internal/validate"
 )
 
@@ -48,9 +49,7 @@ type Checks struct {
 type verifier struct {
 	module *Module
 	checks Checks
-	passed []string // by the last candidate
-	// reentry is what code of others must not do any more with the last candidate.
-	reentry string
+	drafts bool // what could not be shown is a doubt, and no reason to refuse a candidate
 	// observed: a run has shown a finding of the group. Only then is it worth
 	// saying that runs do not show it any more.
 	observed bool
@@ -63,6 +62,9 @@ type step struct {
 	name string
 	run  Check
 }
+
+// typeChecks names the first check.
+const typeChecks = "type-checks"
 
 // unobserved names the campaign for findings that no run has shown. That it
 // does not show them either proves nothing, so it is not listed as passed; it
@@ -78,14 +80,82 @@ func (v *verifier) verdict() finding.Verdict {
 	return finding.Manual
 }
 
-// verify runs the checks in order, cheapest first; the first failure ends it.
-func (v *verifier) verify(ctx context.Context, out *strategy.Patch) error {
-	v.passed = nil
-	c := Candidate{Root: v.module.Root, Files: out.Files} // touched is known once the patched source is analysed
+// judge makes the checks of the source: the candidate type-checks, and meets its obligations. What could not be shown
+// becomes a doubt; what is known to fail is the error.
+func (v *verifier) judge(ctx context.Context, a *attempt) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	after, err := v.module.analysed.With(a.patch.Files)
+	if err != nil {
+		return fmt.Errorf("not %q: %w", typeChecks, err)
+	}
+	original, err := v.module.analysed.Original()
+	if err != nil {
+		return err
+	}
+	judge, err := v.module.judge()
+	if err != nil {
+		return err
+	}
+	a.after, a.touched, a.passed = after, after.Touched(original), []string{typeChecks}
+	// What it promises first, then what may deadlock: a fix names the two apart.
+	refused := judge.Check(after, a.patch.Claim)
+	for _, order := range []bool{false, true} {
+		name := a.patch.Claim.Kind.Promise()
+		if order {
+			name = "lock order"
+		}
+		if err := v.settle(a, name, refused, order); err != nil {
+			return fmt.Errorf("not %q: %w", name, err)
+		}
+	}
+	if note := judge.Reentry(after, a.patch.Claim); note != "" {
+		a.patch.Notes = append(a.patch.Notes, note)
+	}
+	return nil
+}
+
+// settle returns the first refusal of one half of the obligations that is known to fail, and keeps the others as
+// doubts. If there is none, the half counts as passed.
+func (v *verifier) settle(a *attempt, name string, refused []*validate.Refusal, order bool) error {
+	before := len(a.doubts)
+	var doubtful error
+	for _, r := range refused {
+		if r.Blocks() != order {
+			continue
+		}
+		d, isDoubt := r.Doubt()
+		if !isDoubt {
+			return r
+		}
+		a.doubt(d)
+		doubtful = cmp.Or(doubtful, error(r))
+	}
+	if doubtful != nil && !v.drafts {
+		return doubtful
+	}
+	if len(a.doubts) == before {
+		a.passed = append(a.passed, name)
+	}
+	return nil
+}
+
+// doubt adds a doubt to a candidate, the heavy ones first.
+func (a *attempt) doubt(d finding.Doubt) {
+	if slices.ContainsFunc(a.doubts, func(known finding.Doubt) bool { return known.Text == d.Text }) {
+		return
+	}
+	a.doubts = append(a.doubts, d)
+	slices.SortStableFunc(a.doubts, func(d, e finding.Doubt) int {
+		return strings.Compare(string(d.Weight), string(e.Weight)) // heavy, light
+	})
+}
+
+// run makes the checks that run something, cheapest first; the first failure ends it.
+func (v *verifier) run(ctx context.Context, a *attempt) error {
+	c := Candidate{Root: v.module.Root, Files: a.patch.Files, touched: a.touched}
 	steps := []step{
-		{"type-checks", nil},
-		{out.Claim.Kind.Promise(), nil},
-		{"lock order", nil},
 		{"builds", v.checks.Build},
 		{"vet", v.checks.Vet},
 		{"tests pass", v.checks.Test},
@@ -100,28 +170,6 @@ func (v *verifier) verify(ctx context.Context, out *strategy.Patch) error {
 		}
 		steps = append(steps, step{"static finding gone", v.checks.Static})
 	}
-	// The first three are one analysis of the patched source.
-	var after *session.Snapshot
-	var refused []*validate.Refusal
-	steps[0].run = func(context.Context, Candidate) (err error) {
-		if after, err = v.module.analysed.With(out.Files); err != nil {
-			return err
-		}
-		original, err := v.module.analysed.Original()
-		if err == nil {
-			c.touched = after.Touched(original)
-		}
-		return err
-	}
-	steps[1].run = func(context.Context, Candidate) error {
-		judge, err := v.module.judge()
-		if err != nil {
-			return err
-		}
-		refused = judge.Check(after, out.Claim)
-		return firstOf(refused, false)
-	}
-	steps[2].run = func(context.Context, Candidate) error { return firstOf(refused, true) }
 	for _, s := range steps {
 		if s.run == nil {
 			continue
@@ -129,27 +177,33 @@ func (v *verifier) verify(ctx context.Context, out *strategy.Patch) error {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		if err := s.run(ctx, c); err != nil {
+		err := s.run(ctx, c)
+		// What runs leave open is a doubt too.
+		var open *NotShown
+		if errors.As(err, &open) && v.drafts {
+			for _, d := range open.Doubts {
+				a.doubt(d)
+			}
+			err = nil
+		}
+		if err != nil {
 			return fmt.Errorf("not %q: %w", s.name, err)
 		}
 		if s.name != unobserved {
-			v.passed = append(v.passed, s.name)
-		}
-	}
-	judge, err := v.module.judge()
-	if err == nil {
-		v.reentry = judge.Reentry(after, out.Claim)
-	}
-	return err
-}
-
-// firstOf returns the first refusal that is about the order of locks and about
-// waiting under them, or the first that is not.
-func firstOf(refused []*validate.Refusal, order bool) error {
-	for _, r := range refused {
-		if r.Blocks() == order {
-			return r
+			a.passed = append(a.passed, s.name)
 		}
 	}
 	return nil
+}
+
+// NotShown is the error of a check that a candidate passes except for doubts.
+type NotShown struct{ Doubts []finding.Doubt }
+
+// Error returns the doubts, as a reason to withhold a candidate.
+func (e *NotShown) Error() string {
+	var texts []string
+	for _, d := range e.Doubts {
+		texts = append(texts, d.Text)
+	}
+	return strings.Join(texts, "; ")
 }

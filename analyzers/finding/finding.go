@@ -375,6 +375,9 @@ const (
 	// Manual: the checks that were made pass, but no run has shown the bug, or
 	// not all checks were made. Somebody has to read the patch.
 	Manual Verdict = "manual"
+	// Draft: the checks that were made pass, but some obligations could not be shown. Each is a doubt of the fix. A
+	// draft is read and judged by a person: it is no quick fix and no suggestion.
+	Draft Verdict = "draft"
 	// Withheld: there is no patch.
 	Withheld Verdict = "withheld"
 )
@@ -392,7 +395,12 @@ type Fix struct {
 	Rejected []string `json:"rejected,omitempty"`
 	// Notes say what the patch leaves as it is, and what its reader should know.
 	Notes []string `json:"notes,omitempty"`
+	// Doubts are what could not be shown of a draft, the heaviest first; other fixes have none.
+	Doubts []Doubt `json:"doubts,omitempty"`
 }
+
+// Offered reports whether there is a patch that tools may hand on without a person who weighs its doubts.
+func (f *Fix) Offered() bool { return f != nil && f.Diff != "" && f.Verdict != Draft }
 
 // Validate reports the first thing that makes f unfit to be handed on.
 func (f *Finding) Validate() error {
@@ -424,6 +432,9 @@ func (f *Finding) Validate() error {
 	}
 	if fix := f.Fix; fix != nil && (fix.Diff == "") == (fix.Withheld == "") {
 		return errors.New("finding: a fix has either a diff or a reason why it is withheld")
+	}
+	if fix := f.Fix; fix != nil && (fix.Verdict == Draft) != (len(fix.Doubts) > 0) {
+		return errors.New("finding: a draft has doubts, and another fix has none")
 	}
 	return nil
 }

@@ -117,6 +117,9 @@ func patchesOf(findings []*finding.Finding) (all []*Patch, err error) {
 		p := at[f.Fix.Diff]
 		if p == nil {
 			p = &Patch{Name: f.ID + ".diff", Fix: f.Fix}
+			if f.Fix.Verdict == finding.Draft {
+				p.Name = f.ID + ".draft" // `git apply *.diff` is to leave it out
+			}
 			at[f.Fix.Diff], all = p, append(all, p)
 		}
 		p.Findings = append(p.Findings, f)
@@ -183,7 +186,12 @@ func (a *Audit) writePatches(all []*Patch) error {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return err
 	}
-	old, err := filepath.Glob(filepath.Join(dir, "il-*.diff"))
+	var old []string
+	var err error
+	for _, pattern := range []string{"il-*.diff", "il-*.draft"} {
+		more, failed := filepath.Glob(filepath.Join(dir, pattern))
+		old, err = append(old, more...), errors.Join(err, failed)
+	}
 	for _, p := range all {
 		name := filepath.Join(dir, p.Name)
 		err = errors.Join(err, report.WriteFile(name, []byte(p.Fix.Diff)))

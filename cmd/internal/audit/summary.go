@@ -127,7 +127,8 @@ func (s *summary) fixes() {
 	}
 	s.line("\n## Patches\n\nEach applies by itself, in the module's root or the folder of go.work: `git apply %s/NAME`.",
 		Patches)
-	s.line("Each was tried by itself too; where you apply several, run `interlock test` again.\n")
+	s.line("Each was tried by itself too; where you apply several, run `interlock test` again. Of a draft some things " +
+		"could not be shown: read its doubts first.\n")
 	for _, p := range s.patches {
 		line := fmt.Sprintf("- %s: %s by %s", p.Name, p.Fix.Verdict, p.Fix.Strategy)
 		if len(p.Fix.Checked) > 0 {
@@ -137,6 +138,9 @@ func (s *summary) fixes() {
 			line += "; conflicts with " + strings.Join(p.Conflicts, ", ") + ": apply one, and audit again"
 		}
 		s.line("%s", cell(line))
+		for _, d := range p.Fix.Doubts {
+			s.line("    - doubt: %s", cell(d.Text))
+		}
 	}
 }
 

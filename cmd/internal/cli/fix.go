@@ -40,7 +40,12 @@ the same object may be left in the same function, unless it has a patch too. Tes
 ended after several times what they take without noise; -- -timeout=10m gives them longer. The verdict is
     verified   a run has shown the bug, or the tests failed because of it, and with the patch all checks pass
     manual     the checks pass, but no run has shown the bug, or -verify skipped checks: read the patch
-    withheld   there is no patch, and each strategy's reason is printed
+    draft      it builds, the tests pass as before, and the runs do not show the bug any more, but something could
+               not be shown: each doubt is printed, and the diff behind #|, which git apply passes over
+    withheld   no edit was found, or each is known to be wrong; each strategy's reason is printed
+
+-drafts treats drafts as patches: they are in the diff, and -w writes them. Read each doubt first. The best of
+several drafts has the fewest and lightest doubts, then the fewest lines.
 
 The diff goes to standard output, with what was checked above it, to be read and applied in the
 module's root, or in the folder of go.work if one is in force:
@@ -54,6 +59,7 @@ package.`,
 	examples: [][2]string{
 		{"interlock fix ./...", "print the patches"},
 		{"interlock fix -w ./...", "write them to your files"},
+		{"interlock fix -drafts ./... | git apply", "apply drafts too, whose doubts you have read"},
 		{"interlock fix -suspected ./... | git apply", "patch suspected findings too"},
 		{"interlock check -o jsonl:f.jsonl ./...; interlock fix -from f.jsonl -verify=quick ./...",
 			"patch what check has found"},
@@ -78,6 +84,7 @@ type fixOptions struct {
 	planFlags // none of them is declared
 	out       report.Outputs
 	write     bool
+	drafts    bool
 	suspected bool
 	from      string
 	codes     []finding.Code
@@ -90,6 +97,8 @@ func (o *fixOptions) declare(fs *flag.FlagSet) {
 	o.acceptFlags.declare(fs, finding.Suspected)
 	o.campaignFlags.declare(fs)
 	fs.BoolVar(&o.write, "w", false, "write the patches to the files instead of printing them")
+	fs.BoolVar(&o.drafts, "drafts", false, "treat patches with doubts as patches: print them in the diff, or write them "+
+		"with -w")
 	fs.BoolVar(&o.suspected, "suspected", false, "make patches for suspected findings too")
 	fs.StringVar(&o.from, "from", "", "patch the findings of a `file` of JSON Lines, and look for no others; without\n"+
 		"[packages], in all packages that they are in")
@@ -158,7 +167,7 @@ func (o *fixOptions) run(c *call) int {
 	p.Tests, p.Turn, p.BuildFlags = true, o.seed, append(p.BuildFlags, flags.Build...)
 	patches, err := trial.Patch(c.ctx, trial.Options{
 		Plan: p, Settings: o.settings(c), Flags: flags, Module: found.planned.Module, Before: found.before,
-		Findings: r.Findings, Known: found.known, Dir: r.Dir, Depth: o.verify,
+		Findings: r.Findings, Known: found.known, Dir: r.Dir, Depth: o.verify, Drafts: o.drafts,
 	})
 	c.progress.Clear()
 	if err != nil && c.ctx.Err() == nil {
@@ -270,53 +279,81 @@ func packagesWith(findings []*finding.Finding) (all []string) {
 // deliver writes the patches into the files, or prints them as one diff. Those that
 // cannot be written are printed, and o.write is false from then on.
 func (o *fixOptions) deliver(c *call, made *trial.Patches, r *report.Report) error {
-	if made.Empty() {
-		return nil
-	}
-	if o.write {
-		err := made.Apply(r.Root)
+	if made.Empty() || o.write {
+		var err error
+		if !made.Empty() {
+			err = made.Apply(r.Root)
+		}
 		if err == nil {
-			return nil
+			return c.printText(o.draftsOf(r))
 		}
 		o.write = false // no patch is in a file, and none is lost
-		return errors.Join(fmt.Errorf("nothing was written, so the patches are printed: %w", err), c.printPatches(made, r))
+		return errors.Join(fmt.Errorf("nothing was written, so the patches are printed: %w", err), o.printPatches(c, made, r))
 	}
-	return c.printPatches(made, r)
+	return o.printPatches(c, made, r)
 }
 
-// printPatches prints the patches, below a comment that says of each what was checked.
-func (c *call) printPatches(made *trial.Patches, r *report.Report) error {
+// printPatches prints the patches, below a comment that says of each what was checked, and behind the drafts.
+func (o *fixOptions) printPatches(c *call, made *trial.Patches, r *report.Report) error {
 	diff, err := made.Diff()
-	if err == nil {
-		_, err = io.WriteString(c.stdout, commentOn(r)+diff)
-	}
 	if err != nil {
+		return fmt.Errorf("printing the patches: %w", err)
+	}
+	var b strings.Builder
+	for _, group := range trial.Groups(r.Findings) {
+		if o.isTaken(group[0].Fix) {
+			commentOn(&b, group)
+		}
+	}
+	return c.printText(o.draftsOf(r) + b.String() + diff)
+}
+
+// printText writes to standard output.
+func (c *call) printText(text string) error {
+	if _, err := io.WriteString(c.stdout, text); err != nil {
 		return fmt.Errorf("printing the patches: %w", err)
 	}
 	return nil
 }
 
-// commentOn returns a few lines on each patch, which git apply and patch pass over.
-func commentOn(r *report.Report) string {
+// isTaken reports whether a fix is in the diff, or is written with -w.
+func (o *fixOptions) isTaken(fix *finding.Fix) bool {
+	return fix != nil && fix.Diff != "" && (o.drafts || fix.Verdict != finding.Draft)
+}
+
+// draftsOf returns the drafts that are not in the diff, each line behind a #: git apply and patch pass over them.
+func (o *fixOptions) draftsOf(r *report.Report) string {
 	var b strings.Builder
 	for _, group := range trial.Groups(r.Findings) {
 		fix := group[0].Fix
-		if fix == nil || fix.Diff == "" {
+		if fix == nil || fix.Diff == "" || o.isTaken(fix) {
 			continue
 		}
-		fmt.Fprintf(&b, "# %s %s: %s by %s; checked: %s\n", group[0].Code, commented(group[0].Title), fix.Verdict,
-			fix.Strategy, strings.Join(fix.Checked, ", "))
-		if len(group) > 1 {
-			fmt.Fprintf(&b, "#   corrects %d findings: %s\n", len(group), strings.Join(idsOf(group), ", "))
-		}
-		for _, n := range fix.Notes {
-			fmt.Fprintf(&b, "#   note: %s\n", commented(n))
-		}
-		for _, why := range fix.Rejected {
-			fmt.Fprintf(&b, "#   not %s\n", commented(why))
+		commentOn(&b, group)
+		for line := range strings.Lines(fix.Diff) {
+			fmt.Fprintf(&b, "#| %s\n", harmless(strings.TrimRight(line, "\r\n")))
 		}
 	}
 	return b.String()
+}
+
+// commentOn writes a few lines on a patch, which git apply and patch pass over.
+func commentOn(b *strings.Builder, group []*finding.Finding) {
+	fix := group[0].Fix
+	fmt.Fprintf(b, "# %s %s: %s by %s; checked: %s\n", group[0].Code, commented(group[0].Title), fix.Verdict,
+		fix.Strategy, strings.Join(fix.Checked, ", "))
+	if len(group) > 1 {
+		fmt.Fprintf(b, "#   corrects %d findings: %s\n", len(group), strings.Join(idsOf(group), ", "))
+	}
+	for _, d := range fix.Doubts {
+		fmt.Fprintf(b, "#   doubt: %s\n", commented(d.Text))
+	}
+	for _, n := range fix.Notes {
+		fmt.Fprintf(b, "#   note: %s\n", commented(n))
+	}
+	for _, why := range fix.Rejected {
+		fmt.Fprintf(b, "#   not %s\n", commented(why))
+	}
 }
 
 // commented returns a text that holds names of the source as it may stand behind a #: no line of it is read as a part
@@ -369,6 +406,12 @@ func (o *fixOptions) finish(c *call, r *report.Report, testsFailed bool) int {
 			fate = "no patch" + alike(r.Findings, f) + ":\n    " + strings.ReplaceAll(fix.Withheld, "\n", "\n    ")
 		default:
 			fate = fmt.Sprintf("patched by %s, %s; checked: %s", fix.Strategy, fix.Verdict, strings.Join(fix.Checked, ", "))
+			if !o.isTaken(fix) {
+				fate = fmt.Sprintf("draft by %s, not applied; checked: %s", fix.Strategy, strings.Join(fix.Checked, ", "))
+			}
+			for _, d := range fix.Doubts {
+				fate += "\n    doubt: " + d.Text
+			}
 			for _, n := range fix.Notes {
 				fate += "\n    note: " + n
 			}
@@ -376,7 +419,7 @@ func (o *fixOptions) finish(c *call, r *report.Report, testsFailed bool) int {
 				fate += "\n    not " + strings.ReplaceAll(why, "\n", "\n        ")
 			}
 		}
-		if o.failOn.counts(f) && (f.Fix == nil || f.Fix.Diff == "" || !o.write) {
+		if o.failOn.counts(f) && !(o.write && o.isTaken(f.Fix)) {
 			left++
 		}
 		fmt.Fprintf(c.stderr, "%s\n    %s\n", report.Clean(r.Line(f)), harmless(fate))

@@ -171,6 +171,9 @@ func (h *htmlReport) proof(b *page.Bug, f *finding.Finding) {
 		}
 		b.Diff = append(b.Diff, page.Line{Kind: kind, Text: cut(line)})
 	}
+	for _, d := range fix.Doubts {
+		b.Notes = append(b.Notes, "Doubt: "+d.Text)
+	}
 	b.Notes = append(b.Notes, fix.Notes...)
 }
 

@@ -62,10 +62,22 @@ func message(f *finding.Finding) string {
 	if f.Fix != nil && f.Fix.Withheld != "" {
 		s += " " + sentence("Patch withheld: "+f.Fix.Withheld)
 	}
+	if f.Fix != nil && f.Fix.Verdict == finding.Draft {
+		s += " " + sentence(draftText(f.Fix))
+	}
 	for i, n := range f.Notes {
 		if !said(n, f.Message, f.Notes[:i]) {
 			s += " " + sentence("Note: "+n)
 		}
 	}
 	return strings.Join(strings.Fields(s), " ")
+}
+
+// draftText returns a sentence on a draft, with its doubts.
+func draftText(fix *finding.Fix) string {
+	var doubts []string
+	for _, d := range fix.Doubts {
+		doubts = append(doubts, d.Text)
+	}
+	return fmt.Sprintf("There is a draft of a patch (%s) with doubts: %s", fix.Strategy, strings.Join(doubts, "; "))
 }

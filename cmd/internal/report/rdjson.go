@@ -84,6 +84,10 @@ func (RDJSON) Write(w io.Writer, r *Report) error {
 			e := &f.Cycle[i+1]
 			d.Related = append(d.Related, rdRelated{edgeText(e), r.rdLocation(e.Position)})
 		}
+		// A draft is read in the comment, and never applied from there.
+		if fix := f.Fix; fix != nil && fix.Verdict == finding.Draft {
+			d.Message += "\n\n```diff\n" + fix.Diff + "```"
+		}
 		// The diagnostic's range has to be that of the suggestion.
 		if s := r.suggestion(f); s != nil {
 			d.Suggestions, d.Location.Range = []rdSuggestion{*s}, s.Range
@@ -109,7 +113,7 @@ const maxSuggestion = 60
 // suggestion returns the patch of f as one replacement of whole lines, if it changes one file, there where the
 // finding is. What lies between two changes is repeated, so that nobody can take half of a patch.
 func (r *Report) suggestion(f *finding.Finding) *rdSuggestion {
-	if f.Fix == nil || f.Fix.Diff == "" || len(f.Accesses) == 0 {
+	if !f.Fix.Offered() || len(f.Accesses) == 0 {
 		return nil
 	}
 	files, err := diff.ParseMultiFileDiff([]byte(f.Fix.Diff))

@@ -192,6 +192,12 @@ func (c *converter) result(group []*finding.Finding) (sarifResult, error) {
 	}
 	c.sameCause(&res, group)
 	res.CodeFlows = c.codeFlows(f)
+	if fix := f.Fix; fix != nil && fix.Verdict != "" {
+		res.Properties["patch"] = fix.Verdict
+		if len(fix.Doubts) > 0 {
+			res.Properties["doubts"] = fix.Doubts
+		}
+	}
 	fixes, err := c.fixes(f.Fix)
 	res.Fixes = fixes
 	return res, err

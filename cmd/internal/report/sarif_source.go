@@ -15,7 +15,7 @@ import (
 // fixes returns a patch as one SARIF fix: all its changes together or none, as
 // half of a patch is worse than no patch.
 func (c *converter) fixes(fix *finding.Fix) ([]sarifFix, error) {
-	if fix == nil || fix.Diff == "" {
+	if !fix.Offered() {
 		return nil, nil
 	}
 	files, err := diff.ParseMultiFileDiff([]byte(fix.Diff))
@@ -36,7 +36,11 @@ func (c *converter) fixes(fix *finding.Fix) ([]sarifFix, error) {
 }
 
 func fixText(fix *finding.Fix) string {
-	s := "Interlock's patch (" + fix.Strategy + ")"
+	what := "patch"
+	if fix.Verdict == finding.Draft {
+		what = "draft of a patch"
+	}
+	s := "Interlock's " + what + " (" + fix.Strategy + ")"
 	if len(fix.Checked) > 0 {
 		s += ", checked: " + strings.Join(fix.Checked, ", ")
 	}

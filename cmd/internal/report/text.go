@@ -307,8 +307,15 @@ func (t *text) fix(fix *finding.Fix) {
 		if len(fix.Checked) > 0 {
 			checked = "; checked: " + strings.Join(fix.Checked, ", ")
 		}
-		t.line("    patch (%s%s):", fix.Strategy, checked)
+		what := "patch"
+		if fix.Verdict == finding.Draft {
+			what = "draft of a patch, with doubts"
+		}
+		t.line("    %s (%s%s):", what, fix.Strategy, checked)
 		t.indented("        ", fix.Diff)
+		for _, d := range fix.Doubts {
+			t.prose("        doubt: ", d.Text)
+		}
 		for _, n := range fix.Notes {
 			t.prose("        note: ", n)
 		}

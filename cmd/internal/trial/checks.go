@@ -36,6 +36,7 @@ type trial struct {
 	known    []*finding.Finding // in the original
 	asked    []*finding.Finding // those that are to be patched
 	alone    bool               // no patch made so far is in the copy
+	drafts   bool               // a draft is a patch like others
 	group    []*finding.Finding // what the patch is for
 	left     []*finding.Finding // races beside it, with the last patch, that others of asked are for
 	others   []*finding.Finding // such races that the source shows
@@ -57,7 +58,7 @@ func newTrial(ctx context.Context, o Options, c *moduleCopy) (*trial, error) {
 	}
 	o.Settings.Vet, o.Flags.Vet = "off", "off" // the check of its own compares with the original
 	t := &trial{ctx: ctx, copy: c, plan: o.Plan, settings: o.Settings, flags: o.Flags, before: o.Before, depth: o.Depth,
-		known: o.Known, asked: o.Findings, alone: o.Alone}
+		known: o.Known, asked: o.Findings, alone: o.Alone, drafts: o.Drafts}
 	t.plan.Still, t.plan.Dir, t.plan.Patterns = still, c.at(o.Dir), nil
 	for _, test := range o.Module.Tests {
 		t.plan.Patterns = append(t.plan.Patterns, test.Package)
@@ -250,7 +251,8 @@ func (t *trial) campaign(c patchgen.Candidate) error {
 			return fmt.Errorf("%s, in %s", f.Title, finding.OfRuns(f.Evidence.Hits, f.Evidence.Runs))
 		}
 	}
-	if err := t.races(c, after.Findings); err != nil {
+	open, err := t.races(c, after.Findings)
+	if err != nil {
 		return err
 	}
 	// Whether failures are new, only runs without the patch can say.
@@ -265,20 +267,27 @@ func (t *trial) campaign(c patchgen.Candidate) error {
 			return err
 		}
 	}
-	return t.newWait()
+	waits, err := t.newWait()
+	if open = append(open, waits...); err != nil || len(open) == 0 {
+		return err
+	}
+	return &patchgen.NotShown{Doubts: open}
 }
 
-// races rejects a patch that leaves a race beside what it corrects, and keeps those that other patches are for. They
-// are what the runs with the patch have shown, and what those without have: that it does not come again may be chance.
-func (t *trial) races(c patchgen.Candidate, after []*finding.Finding) error {
+// races returns a doubt for each race that a patch leaves beside what it corrects, and keeps those that other patches
+// are for. Runs with the patch have shown them, or runs without it: that a race does not come again may be chance.
+func (t *trial) races(c patchgen.Candidate, after []*finding.Finding) (open []finding.Doubt, err error) {
 	t.left = nil
+	doubt := func(text string) {
+		open = append(open, finding.Doubt{Obligation: "beside", Weight: finding.Heavy, Text: text})
+	}
 	for _, f := range after {
 		switch {
 		case !c.IsBeside(t.group, f):
 		case t.hasPatch(f):
 			t.left = append(t.left, f)
 		default:
-			return errors.New("with the patch, the tests still race for " + placesOf(f))
+			doubt("with the patch, the tests still race for " + placesOf(f))
 		}
 	}
 	for _, f := range t.known {
@@ -287,13 +296,17 @@ func (t *trial) races(c patchgen.Candidate, after []*finding.Finding) error {
 		case t.hasPatch(f):
 			t.left = append(t.left, f)
 		default:
-			if gone, err := t.corrects(c, f); err != nil || !gone {
-				return cmp.Or(err, errors.New("it leaves the race for "+placesOf(f)+
-					", which runs without it have shown, and for which there is no patch"))
+			gone, err := t.corrects(c, f)
+			if err != nil {
+				return nil, err
+			}
+			if !gone {
+				doubt("it leaves the race for " + placesOf(f) +
+					", which runs without it have shown, and for which there is no patch")
 			}
 		}
 	}
-	return nil
+	return open, nil
 }
 
 // leavesTo reports whether a race that a run has shown for the variable has a patch, or one is to come, and notes that
@@ -329,28 +342,35 @@ func (t *trial) hasPatch(f *finding.Finding) bool {
 // isMade reports whether there is a patch for what has the cause of f.
 func (t *trial) isMade(f *finding.Finding) bool {
 	return slices.ContainsFunc(slices.Concat(t.known, t.asked), func(g *finding.Finding) bool {
-		return g.Fix != nil && g.Fix.Withheld == "" && patchgen.SameCause(f, g)
+		return g.Fix != nil && t.isTaken(g.Fix) && patchgen.SameCause(f, g)
 	})
 }
 
-// newWait rejects a patch after which the static checks suspect a deadlock or an endless wait that they did not suspect
-// before: runs may pass by chance. What is known may be a part of what they suspect, so they are asked once more.
-func (t *trial) newWait() error {
+// isTaken reports whether a fix is a patch on which others may count.
+func (t *trial) isTaken(fix *finding.Fix) bool {
+	return fix.Withheld == "" && (t.drafts || fix.Verdict != finding.Draft)
+}
+
+// newWait returns a doubt where with a patch the static checks suspect a deadlock or an endless wait that they did not
+// suspect before: runs may pass by chance. The known findings may be a part of what they suspect, so they are asked
+// once more.
+func (t *trial) newWait() ([]finding.Doubt, error) {
 	waits := firstNewWait(t.static, t.known)
 	if waits == nil {
-		return nil
+		return nil, nil
 	}
 	before, err := planner.Make(t.ctx, t.plan)
 	if before != nil {
 		defer before.Module.Close()
 	}
 	if err != nil {
-		return err
+		return nil, err
 	}
-	if waits = firstNewWait(t.static, slices.Concat(t.known, before.Vet.Findings)); waits != nil {
-		return fmt.Errorf("with the patch, %s is suspected (%s)", waits.Title, waits.Code)
+	if waits = firstNewWait(t.static, slices.Concat(t.known, before.Vet.Findings)); waits == nil {
+		return nil, nil
 	}
-	return nil
+	return []finding.Doubt{{Obligation: "waits", Weight: finding.Heavy,
+		Text: fmt.Sprintf("with the patch, %s is suspected (%s)", waits.Title, waits.Code)}}, nil
 }
 
 // firstNewWait returns the first finding that somebody waits for ever which is not known; nil if there is none.

@@ -38,6 +38,8 @@ type Options struct {
 	// Alone has each patch tried by itself, so that each applies to the original; else one comes on top of those
 	// before it.
 	Alone bool
+	// Drafts takes drafts for patches like others; else they are in no diff but their own.
+	Drafts bool
 	// Tried is called for each group of findings whose fix has been set; an error ends the work. nil is fine.
 	Tried func(group []*finding.Finding) error
 }
@@ -234,7 +236,7 @@ func (d *patcher) group(group []*finding.Finding) (none bool, err error) {
 	// The strategies in order, each candidate tried.
 	d.trial.group, d.trial.near, d.trial.alsoFail, d.trial.others = group, near, nil, nil
 	fix, files, err := patchgen.Fix(d.trial.ctx, patchgen.Input{Module: module, Group: moved, Patched: len(d.taken) > 0,
-		Failing: d.trial.provesByTests(), HasPatch: d.trial.leavesTo, Checks: d.trial.checks()})
+		Failing: d.trial.provesByTests(), HasPatch: d.trial.leavesTo, Checks: d.trial.checks(), Drafts: true})
 	if err != nil {
 		return false, err
 	}
@@ -245,13 +247,17 @@ func (d *patcher) group(group []*finding.Finding) (none bool, err error) {
 	if also := d.trial.alsoFail; fix.Withheld == "" && len(also) > 0 {
 		fix.Notes = append(fix.Notes, "fails without the patch too: "+strings.Join(also, ", "))
 	}
-	if fix.Withheld == "" && !d.trial.alone {
+	switch {
+	case fix.Withheld != "" || d.trial.alone:
+	case d.trial.isTaken(fix):
 		if err := d.take(module, fix, files); err != nil {
 			return false, err
 		}
 		for _, f := range group {
 			d.taken = append(d.taken, f.ID)
 		}
+	case d.isShared(files):
+		fix.Notes = append(fix.Notes, "it comes on top of the patches for "+strings.Join(d.taken, ", "))
 	}
 	share(group, fix)
 	return fix.Withheld == "" && len(files) == 0, nil
@@ -383,16 +389,24 @@ func reaching(loaded []*packages.Package, group []*finding.Finding) map[string]b
 	return near
 }
 
+// isShared reports whether a patch that was made before changes one of the files.
+func (d *patcher) isShared(files map[string][]byte) bool {
+	for name := range files {
+		if _, changed := d.Before[name]; changed {
+			return true
+		}
+	}
+	return false
+}
+
 // take puts a patch into the copy. If it changes a file that an earlier patch
 // changed too, its own diff does not apply to the user's file: the fix then
 // shows all patches up to here. So it does if they turn out to fix this
 // variable too.
 func (d *patcher) take(module *patchgen.Module, fix *finding.Fix, files map[string][]byte) error {
-	shared := len(files) == 0
+	shared := len(files) == 0 || d.isShared(files)
 	for name, old := range module.Old(files) {
-		if _, again := d.Before[name]; again {
-			shared = true
-		} else {
+		if _, again := d.Before[name]; !again {
 			d.Before[name] = old
 		}
 	}

@@ -275,21 +275,23 @@ func TestHasPatch(t *testing.T) {
 			t.Errorf("%s: %v, want %v", name, got, want)
 		}
 	}
-	// Runs with a patch keep what others are for, and reject the rest by its name and places.
+	// Runs with a patch keep what others are for, and doubt it for the rest, by its name and places.
 	tr.group = []*finding.Finding{race("n")}
 	shown := []*finding.Finding{race("n"), race("open")}
-	if err := tr.races(patchgen.Candidate{}, shown); err != nil || len(tr.left) != 1 {
-		t.Errorf("%v, %d left, want one for another patch", err, len(tr.left))
+	if open, err := tr.races(patchgen.Candidate{}, shown); err != nil || len(open) > 0 || len(tr.left) != 1 {
+		t.Errorf("%v, %v, %d left, want one for another patch", open, err, len(tr.left))
 	}
-	err := tr.races(patchgen.Candidate{}, []*finding.Finding{race("open"), race("none")})
-	if want := "race for m.T.none, at t.go:3 in (*T).Set"; err == nil || !strings.HasSuffix(err.Error(), want) {
-		t.Errorf("%v, want %q at its end", err, want)
+	open, err := tr.races(patchgen.Candidate{}, []*finding.Finding{race("open"), race("none")})
+	if want := "race for m.T.none, at t.go:3 in (*T).Set"; err != nil || len(open) != 1 ||
+		!strings.HasSuffix(open[0].Text, want) {
+		t.Errorf("%v, %v, want one doubt with %q at its end", open, err, want)
 	}
 }
 
 // A race that runs have shown before counts, whatever those with the patch show, until there is a patch for it too.
 func TestLeavesKnownRace(t *testing.T) {
 	made, none := &finding.Fix{Verdict: finding.Verified}, &finding.Fix{Verdict: finding.Withheld, Withheld: "why"}
+	draft := &finding.Fix{Verdict: finding.Draft}
 	for name, c := range map[string]struct {
 		fix            *finding.Fix // of the other race
 		isAsked, alone bool
@@ -302,6 +304,7 @@ func TestLeavesKnownRace(t *testing.T) {
 		"in the copy already": {fix: made, isAsked: true},
 		"made by itself":      {fix: made, isAsked: true, alone: true, left: 1},
 		"withheld":            {fix: none, isAsked: true, want: "it leaves the race for m.T.other, at t.go:3 in (*T).Set, "},
+		"a draft":             {fix: draft, isAsked: true, want: "it leaves the race for m.T.other"},
 		"withheld, but gone":  {fix: none, isAsked: true, corrected: true},
 		"not to be patched":   {want: "it leaves the race for m.T.other"},
 		"cannot be analysed":  {fix: none, isAsked: true, err: errors.New("no disk"), want: "no disk"},
@@ -313,9 +316,16 @@ func TestLeavesKnownRace(t *testing.T) {
 		if c.isAsked {
 			tr.asked = []*finding.Finding{other}
 		}
-		err := tr.races(patchgen.Candidate{}, nil)
-		if (err != nil) != (c.want != "") || err != nil && !strings.HasPrefix(err.Error(), c.want) || len(tr.left) != c.left {
-			t.Errorf("%s: %v, %d left, want %q, %d", name, err, len(tr.left), c.want, c.left)
+		open, err := tr.races(patchgen.Candidate{}, nil)
+		got := ""
+		switch {
+		case err != nil:
+			got = err.Error()
+		case len(open) > 0:
+			got = open[0].Text
+		}
+		if (got != "") != (c.want != "") || !strings.HasPrefix(got, c.want) || len(tr.left) != c.left {
+			t.Errorf("%s: %v, %d left, want %q, %d", name, got, len(tr.left), c.want, c.left)
 		}
 	}
 }

@@ -20,6 +20,16 @@ type Facts struct {
 	endless  map[*ssa.Function]bool // see isEndless
 
 	awaits, hazards, anew, lasts *search
+
+	trusting bool // see Trusting
+}
+
+// Trusting returns facts that take code which is not known for code that a new lock may be held around.
+func (f *Facts) Trusting() *Facts {
+	t := *f
+	t.trusting = true
+	t.anew = newSearch(t.lookNew)
+	return &t
 }
 
 // New returns the facts of a state of a module.

@@ -6,6 +6,7 @@ import (
 	"go/token"
 	"go/types"
 	"slices"
+	"strings"
 
 	"golang.org/x/tools/go/ssa"
 
@@ -68,6 +69,23 @@ func (f *Facts) lookHazard(instr ssa.Instruction) (why string, calls []*ssa.Func
 	return f.library(call, fn, args)
 }
 
+// How the reason of a hazard ends of which nobody knows that it waits.
+const (
+	AnyCode = "which may be any code"
+	MayDoIO = "which may wait or do I/O"
+)
+
+// isUnknown reports whether a call has a hazard of which nobody knows that it waits for other goroutines or for time.
+func isUnknown(call ssa.CallInstruction, why string) bool {
+	return strings.HasSuffix(why, AnyCode) || strings.HasSuffix(why, MayDoIO) && !SurelyWaits(call)
+}
+
+// SurelyWaits reports whether a call of a library waits for other goroutines or for time, by its name.
+func SurelyWaits(call ssa.CallInstruction) bool {
+	fn, _ := callgraph.Target(call.Common())
+	return fn != nil && (fn.Name() == "Wait" || fn.Name() == "Sleep")
+}
+
 // runsNow returns the call that an instruction makes, if the function does not go on before that has returned. What is
 // deferred comes before the function returns.
 func runsNow(instr ssa.Instruction) (ssa.CallInstruction, bool) {
@@ -104,7 +122,7 @@ func (f *Facts) dynamic(call ssa.CallInstruction) (why string, calls []*ssa.Func
 		calls = f.Calls.Runs(call)
 	}
 	if len(calls) == 0 {
-		return fmt.Sprintf("calls %s, which may be any code", f.callText(call)), nil
+		return fmt.Sprintf("calls %s, %s", f.callText(call), AnyCode), nil
 	}
 	return "", calls
 }
@@ -126,12 +144,12 @@ func (f *Facts) library(call ssa.CallInstruction, fn *ssa.Function, args []ssa.V
 		return f.newOfPools(fn.Prog)
 	}
 	if !callgraph.NeverWaits(obj) {
-		return fmt.Sprintf("calls %s, which may wait or do I/O", f.callText(call)), nil
+		return fmt.Sprintf("calls %s, %s", f.callText(call), MayDoIO), nil
 	}
 	for _, a := range callgraph.Spread(args) {
 		known := f.Calls.Callbacks(a)
 		if _, isFunc := a.Type().Underlying().(*types.Signature); isFunc && len(known) == 0 && !isNil(a) {
-			return fmt.Sprintf("hands a function to %s, which may be any code", f.callText(call)), nil
+			return fmt.Sprintf("hands a function to %s, %s", f.callText(call), AnyCode), nil
 		}
 		calls = append(calls, known...)
 	}
@@ -158,7 +176,7 @@ func (f *Facts) newOfPools(pkg *ssa.Program) (why string, calls []*ssa.Function)
 				}
 				known := f.Calls.Callbacks(store.Val)
 				if len(known) == 0 {
-					return "calls the New of a sync.Pool, which may be any code", nil
+					return "calls the New of a sync.Pool, " + AnyCode, nil
 				}
 				calls = append(calls, known...)
 			}
@@ -177,9 +195,11 @@ func (f *Facts) lookNew(instr ssa.Instruction) (why string, calls []*ssa.Functio
 	if lock := f.lockOf(call); lock != nil {
 		return "uses the lock " + lockText(lock), nil
 	}
-	why, calls = f.lookHazard(instr)
+	if why, calls = f.lookHazard(instr); f.trusting && isUnknown(call, why) {
+		return "", nil
+	}
 	if fn, args := callgraph.Target(call.Common()); why == "" && fn != nil && f.Calls.Body(fn) == nil {
-		if v := f.asksMethods(fn, args); v != nil {
+		if v := f.asksMethods(fn, args); v != nil && !f.trusting {
 			return fmt.Sprintf("hands values to %s, whose methods may be any code", f.callText(call)), nil
 		}
 	}

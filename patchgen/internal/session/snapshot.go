@@ -72,6 +72,9 @@ func (s *Snapshot) Tests(path string) *Package {
 	return s.tests[path]
 }
 
+// Root returns the absolute folder of the module.
+func (s *Snapshot) Root() string { return s.root }
+
 func (s *Snapshot) add(p *Package) {
 	s.Packages = append(s.Packages, p)
 	s.byPath[p.Path] = p

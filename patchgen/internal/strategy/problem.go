@@ -31,6 +31,23 @@ type Problem struct {
 	// variable under its lock already.
 	Patched bool
 	covered []*Problem // further variables that a lock has to cover: see [Problem.Cover]
+	// Bold has the strategies edit where they could not show that it is right: what they leave open becomes a doubt of
+	// the patch. What they know to be wrong they refuse all the same.
+	Bold    bool
+	doubts  []finding.Doubt // of the strategy that is at work
+	lasting []finding.Doubt // of every one
+}
+
+// open settles what could not be shown: it returns the reason, or notes it as a doubt where the strategies are bold.
+func (p *Problem) open(weight finding.Weight, follows string, reason error) error {
+	if !p.Bold || reason == nil {
+		return reason
+	}
+	d := finding.Doubt{Obligation: "maker", Weight: weight, Text: reason.Error() + ": " + follows}
+	if !slices.Contains(p.doubts, d) {
+		p.doubts = append(p.doubts, d)
+	}
+	return nil
 }
 
 // NewProblem finds the variable of the findings. The error is the reason why it
@@ -41,6 +58,23 @@ func NewProblem(m *source.Module, facts *facts.Facts, group []*finding.Finding) 
 		return nil, err
 	}
 	return &Problem{Module: m, Facts: facts, Variable: t, Findings: group, Accesses: m.Accesses(t)}, nil
+}
+
+// computedBeside refuses, where the strategies are bold, what is stored in the variable and computed by another field
+// that changes. Else they find that out where they compute the value before the lock.
+func (p *Problem) computedBeside() error {
+	for _, a := range p.Accesses {
+		s, ok := a.File.StmtOf(a.Expr).(*ast.AssignStmt)
+		if !p.Bold || !a.Mode.Writes() || !ok {
+			continue
+		}
+		for _, value := range s.Rhs {
+			if err := critsec.ComputedBeside(a.File, p.Variable, value); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
 }
 
 // named reports whether a finding names the access.

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"go/ast"
+	"slices"
 	"strings"
 
 	"github.com/interlock-go/interlock/analyzers/finding"
@@ -45,6 +46,10 @@ func For(p *Problem) []Strategy {
 // Try builds the patch of a strategy for a variable. A panic of the strategy is a reason like any other.
 func Try(s Strategy, p *Problem) (*Patch, error) {
 	return Fence(func() (*Patch, error) {
+		p.doubts = nil
+		if err := p.computedBeside(); err != nil {
+			return nil, err
+		}
 		out, err := s.build(p)
 		if err == nil && len(out.Files) == 0 && !p.Patched {
 			err = errors.New("nothing to change")
@@ -52,6 +57,7 @@ func Try(s Strategy, p *Problem) (*Patch, error) {
 		if err != nil {
 			return nil, err
 		}
+		out.Doubts = slices.Concat(p.lasting, p.doubts)
 		for _, other := range p.Variable.Others {
 			out.Notes = append(out.Notes, fmt.Sprintf("a finding names %s too, which this patch is not held to protect", other))
 		}
@@ -91,6 +97,8 @@ type Patch struct {
 	Files map[string][]byte
 	Notes []string
 	Claim validate.Claim
+	// Doubts are what the strategy could not show, where it was bold: see [Problem.Bold].
+	Doubts []finding.Doubt
 }
 
 // claim returns what a patch of the variable promises: the kind, the class of

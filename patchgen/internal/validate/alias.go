@@ -7,6 +7,7 @@ import (
 
 	"golang.org/x/tools/go/ssa"
 
+	"github.com/interlock-go/interlock/analyzers/finding"
 	"github.com/interlock-go/interlock/analyzers/pass/accesspath"
 	"github.com/interlock-go/interlock/analyzers/pass/callgraph"
 	"github.com/interlock-go/interlock/analyzers/pass/lockset"
@@ -21,9 +22,10 @@ import (
 func (j *judge) knownHolders() {
 	old, now := j.takings(j.old), j.takings(j.now)
 	for _, k := range now.more(old) {
-		if place := j.now.handedOn(k.what); place != "" {
-			j.add("order", "%s is handed on as a value (%s): who holds it when %s takes it is not known",
-				short(k.what), place, short(k.function))
+		if where := j.now.handedOn(k.what); where != "" {
+			j.doubt(place{}, finding.Heavy, "order", "if a caller holds it already, this deadlocks",
+				"%s is handed on as a value (%s): who holds it when %s takes it is not known",
+				short(k.what), where, short(k.function))
 		}
 	}
 }
@@ -43,7 +45,7 @@ func (j *judge) takings(s *side) tally {
 
 // handedOn returns where a lock of the class is used as a value: handed to a function other than sync.NewCond, its own
 // methods and those that only access its plain fields, stored or returned; "" if it never is.
-func (s *state) handedOn(class string) (place string) {
+func (s *state) handedOn(class string) (where string) {
 	isLock := func(v ssa.Value) bool {
 		if mk, ok := v.(*ssa.MakeInterface); ok {
 			v = mk.X
@@ -72,7 +74,7 @@ func (s *state) handedOn(class string) (place string) {
 				values = []ssa.Value{instr.Val}
 				// &part{lock: &whole.mu}
 				if name, ok := accesspath.NameOf(instr.Addr); ok && name.String() == class && isAlias(instr.Val) {
-					place = cmp.Or(place, at(p, instr))
+					where = cmp.Or(where, at(p, instr))
 				}
 			case *ssa.Return:
 				values = instr.Results
@@ -81,12 +83,12 @@ func (s *state) handedOn(class string) (place string) {
 			case *ssa.MakeClosure: // b.mu.Lock as a value
 				values = instr.Bindings
 			}
-			if place == "" && slices.ContainsFunc(values, isLock) {
-				place = at(p, instr)
+			if where == "" && slices.ContainsFunc(values, isLock) {
+				where = at(p, instr)
 			}
 		})
 	}
-	return place
+	return where
 }
 
 // isAlias reports whether v may be the address of a lock that has a name of its own.

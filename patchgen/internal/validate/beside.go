@@ -88,8 +88,9 @@ func (j *judge) noRaceBeside() {
 			}
 			for _, x := range conflicts(sides) {
 				if (Variable{Package: x.name.Package, Type: x.name.Type, Name: x.name.Field}) == n.Variable {
-					j.add("beside", "%s would still be raced for at %s: runs have shown that two goroutines are there at once",
-						n.Variable, at(s.Of(x.fn), x.instr))
+					j.doubt(place{s.Of(x.fn), x.instr}, finding.Heavy, "beside", "",
+						"%s would still be raced for at %s: runs have shown that two goroutines are there at once", n.Variable,
+						at(s.Of(x.fn), x.instr))
 					break
 				}
 			}

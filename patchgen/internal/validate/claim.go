@@ -1,7 +1,6 @@
 package validate
 
 import (
-	"fmt"
 	"go/ast"
 	"go/token"
 	"go/types"
@@ -81,28 +80,6 @@ type Claim struct {
 	Neighbors []Neighbor
 }
 
-// Refusal is one obligation that a patch does not meet.
-type Refusal struct {
-	Obligation string // as the package comment names it
-	Reason     string
-}
-
-// Error returns the reason, so that a refusal can withhold a patch.
-func (r *Refusal) Error() string { return r.Reason }
-
-// Blocks reports whether the patch may make goroutines wait for each other for
-// ever, even if it protects its variable.
-func (r *Refusal) Blocks() bool {
-	return r.Obligation == "order" || r.Obligation == "waits" || r.Obligation == "channels"
-}
-
-// refusals collects what the obligations find.
-type refusals struct{ list []*Refusal }
-
-func (r *refusals) add(obligation, format string, args ...any) {
-	r.list = append(r.list, &Refusal{obligation, fmt.Sprintf(format, args...)})
-}
-
 // Validator judges patches of one module. It keeps what it has worked out of
 // the original, and is not safe for concurrent use.
 type Validator struct {
@@ -124,7 +101,7 @@ func (v *Validator) stateOf(after *session.Snapshot) *state {
 // Check judges the patch that led from the original to after. It returns
 // nothing for a patch that meets all obligations.
 func (v *Validator) Check(after *session.Snapshot, claim Claim) []*Refusal {
-	r := &refusals{}
+	r := &refusals{root: after.Root()}
 	old, now := newSide(v.original, claim), newSide(v.stateOf(after), claim)
 	if claim.Variable.Name != "" && old.declares() && !now.declares() {
 		r.add("covered", "%s is not there any more", claim.Variable)

@@ -205,6 +205,7 @@ type protection int
 
 const (
 	unprotected protection = iota
+	privateLock            // a lock of the class is held that only this goroutine can reach
 	wrongObject            // a lock of the class is held, of another object
 	wrongMode              // it is held for reading only, and this is a write
 	protected
@@ -217,7 +218,9 @@ func (s *side) protectionOf(u use) protection {
 		p := unprotected
 		switch {
 		case !s.isLock(h):
-		case !s.sameObject(h, u.base) || isPrivate(u, h):
+		case isPrivate(u, h):
+			p = privateLock
+		case !s.sameObject(h, u.base):
 			p = wrongObject
 		case u.write && h.Read:
 			p = wrongMode
@@ -319,7 +322,7 @@ func (j *judge) covered() {
 	open := map[string]int{} // unprotected reads of the original, by function
 	before := j.old.uses()
 	if len(before) == 0 {
-		j.add("covered", "no access of %s can be followed", j.now.claim.Variable)
+		j.doubt(place{}, finding.Heavy, "covered", stillRace, "no access of %s can be followed", j.now.claim.Variable)
 	}
 	for _, u := range before {
 		if !u.write && j.old.protectionOf(u) == unprotected && j.old.canLock(u.pkg) {
@@ -359,18 +362,24 @@ func (j *judge) refuseUse(u use, p protection) {
 	case u.write:
 		verb = "written"
 	}
-	v, lock, where := j.now.claim.Variable, short(j.now.claim.Lock), at(u.pkg, u.instr)
+	v, lock, where, here := j.now.claim.Variable, short(j.now.claim.Lock), at(u.pkg, u.instr), place{u.pkg, u.instr}
 	switch {
 	case p == protected:
 	case p == wrongMode && u.unknown != "":
-		j.add("covered", "%s is handed to %s (%s) under the read side of %s, and may be written there",
-			v, u.unknown, where, lock)
+		j.doubt(here, finding.Heavy, "covered", stillRace,
+			"%s is handed to %s (%s) under the read side of %s, and may be written there", v, u.unknown, where, lock)
 	case p == wrongMode:
 		j.add("covered", "%s is %s at %s under the read side of %s only", v, verb, where, lock)
+	// A lock that keeps nobody out is none; whether one under another name is that of this object is not known.
+	case p == privateLock:
+		j.add("covered", "%s is %s at %s under the lock of an object that nobody else can reach", v, verb, where)
 	case p == wrongObject:
-		j.add("covered", "%s is %s at %s under the lock of another object", v, verb, where)
+		j.doubt(here, finding.Heavy, "covered", stillRace, "%s is %s at %s under the lock of another object", v, verb, where)
 	case u.unknown != "":
-		j.add("covered", "%s is handed to %s (%s) without %s", v, u.unknown, where, lock)
+		j.doubt(here, finding.Heavy, "covered", stillRace, "%s is handed to %s (%s) without %s", v, u.unknown, where, lock)
+	case u.base != nil && u.pkg.Owners.Of(u.base, u.instr) == ownership.Fresh:
+		j.doubt(here, finding.Heavy, "covered", "the object looks new there; if others can reach it, they race",
+			"%s is %s at %s without %s", v, verb, where, lock)
 	default:
 		j.add("covered", "%s is %s at %s without %s", v, verb, where, lock)
 	}
@@ -390,7 +399,8 @@ func (j *judge) aliases() {
 				for _, o := range t.origins(v) {
 					u := use{touch: touch{origin: o}, base: baseOf(o.root), pkg: p, fn: fn, instr: instr, locks: st}
 					if o.level == 1 && refers(v.Type()) && !j.now.isExempt(u) && !(returns && j.now.replaced(p, v)) {
-						j.add("covered", "%s itself is handed on at %s, to be used without the lock", j.now.claim.Variable, at(p, instr))
+						j.doubt(place{p, instr}, finding.Heavy, "covered", "if it is used there while others change it, they race",
+							"%s itself is handed on at %s, to be used without the lock", j.now.claim.Variable, at(p, instr))
 					}
 				}
 			}

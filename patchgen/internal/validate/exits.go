@@ -10,6 +10,7 @@ import (
 
 	"golang.org/x/tools/go/ssa"
 
+	"github.com/interlock-go/interlock/analyzers/finding"
 	"github.com/interlock-go/interlock/analyzers/pass/accesspath"
 	"github.com/interlock-go/interlock/analyzers/pass/callgraph"
 	"github.com/interlock-go/interlock/analyzers/pass/lockset"
@@ -78,7 +79,8 @@ func (j *judge) exits() {
 	}
 	for _, k := range nowUnclear.more(oldUnclear) {
 		if oldUnclear[k] == 0 {
-			j.add("exits", "in %s, %s", short(k.function), k.what)
+			j.doubt(place{}, finding.Heavy, "exits", "if the lock stays held, this deadlocks", "in %s, %s", short(k.function),
+				k.what)
 		}
 	}
 }
@@ -130,7 +132,8 @@ func (j *judge) paired() {
 // releases the lock in a defer: who comes next would wait for ever.
 func (j *judge) recovered() {
 	for _, k := range j.panicsHeld(j.now).more(j.panicsHeld(j.old)) {
-		j.add("pairs", "%s recovers from panics, and may leave %s held", short(k.function), k.what)
+		j.doubt(place{}, finding.Light, "pairs", "after a panic the next goroutine that needs it waits for ever",
+			"%s recovers from panics, and may leave %s held", short(k.function), k.what)
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 
 	"golang.org/x/tools/go/ssa"
 
+	"github.com/interlock-go/interlock/analyzers/finding"
 	"github.com/interlock-go/interlock/analyzers/pass/accesspath"
 	"github.com/interlock-go/interlock/analyzers/pass/callgraph"
 	"github.com/interlock-go/interlock/analyzers/pass/lockset"
@@ -138,12 +139,14 @@ func (j *judge) closedOnce() {
 			switch instr := instr.(type) {
 			case *ssa.Send:
 				if nameOfAddr(instr.Chan) == s.claimName() {
-					j.add("closed once", "the send at %s may find %s closed", at(p, instr), v)
+					j.doubt(place{p, instr}, finding.Heavy, "closed once", "if so, the send panics",
+						"the send at %s may find %s closed", at(p, instr), v)
 				}
 			case *ssa.Store:
 				set := nameOfAddr(instr.Addr)
 				if (set == s.claimName() || set == s.claim.Lock) && p.Owners.Of(instr.Addr, instr) != ownership.Fresh {
-					j.add("closed once", "%s is set again at %s", set, at(p, instr))
+					j.doubt(place{p, instr}, finding.Heavy, "closed once", "if a first channel is closed by then, the second never is",
+						"%s is set again at %s", set, at(p, instr))
 				}
 			case ssa.CallInstruction:
 				isClosing := func(fn *ssa.Function) bool { return closing[fn] }
@@ -178,7 +181,8 @@ func (j *judge) closes(s *side) (count tally, closing map[*ssa.Function]bool) {
 			if nameOfAddr(ch) != s.claimName() {
 				// func shut(ch chan struct{}) { close(ch) }
 				if s == j.now && s.isClaimsType(ch.Type()) && !isLocalChannel(ch) {
-					j.add("closed once", "%s may be closed under another name at %s", s.claim.Variable, at(p, instr))
+					j.doubt(place{p, instr}, finding.Heavy, "closed once", "if so, a second close panics",
+						"%s may be closed under another name at %s", s.claim.Variable, at(p, instr))
 				}
 				return
 			}
@@ -235,6 +239,12 @@ func addressOf(v ssa.Value) ssa.Value {
 func (j *judge) atomicOnly() {
 	s := j.now
 	for _, u := range s.uses() {
+		if u.unknown != "" {
+			j.doubt(place{u.pkg, u.instr}, finding.Heavy, "atomic", stillRace,
+				"%s is handed to %s at %s, and may be accessed there, not by sync/atomic", s.claim.Variable, u.unknown,
+				at(u.pkg, u.instr))
+			continue
+		}
 		j.add("atomic", "%s is accessed at %s, and not by sync/atomic", s.claim.Variable, at(u.pkg, u.instr))
 	}
 	for _, k := range s.twoSteps().more(j.old.twoSteps()) {

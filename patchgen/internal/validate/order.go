@@ -2,12 +2,14 @@ package validate
 
 import (
 	"cmp"
+	"fmt"
 	"go/types"
 	"slices"
 	"strings"
 
 	"golang.org/x/tools/go/ssa"
 
+	"github.com/interlock-go/interlock/analyzers/finding"
 	"github.com/interlock-go/interlock/analyzers/pass/accesspath"
 	"github.com/interlock-go/interlock/analyzers/pass/callgraph"
 	"github.com/interlock-go/interlock/analyzers/pass/lockset"
@@ -21,6 +23,7 @@ import (
 // some that do not exist. As only what is new counts, those do little harm.
 type lockGraph struct {
 	edges map[[2]string]bool
+	sure  map[[2]string]bool // those of edges that a resolved call makes
 	sites map[edgeSite]int
 	where map[edgeSite]madeBy
 }
@@ -78,23 +81,54 @@ func (j *judge) lockOrder() {
 			strings.Compare(a.by, b.by))
 	})
 	for _, e := range added {
-		switch {
-		case e.from == e.to:
-			j.add("order", "%s could be locked again while it is held (%s)", short(e.to), now.where[e])
-		default:
-			if cycle := now.way(e.to, e.from); cycle != nil {
-				j.add("order", "%s would be locked while %s is held (%s), which closes the cycle %s", short(e.to), short(e.from),
-					now.where[e], strings.Join(append([]string{short(e.from)}, cycle...), " -> "))
-			}
+		j.orderOf(now, e)
+	}
+}
+
+// orderOf judges a new edge. A cycle of calls that are all resolved is a witness; one that goes through a guess is a
+// doubt.
+func (j *judge) orderOf(g *lockGraph, e edgeSite) {
+	made := g.where[e]
+	guess, isGuess := "", e.by != ""
+	if isGuess {
+		guess = fmt.Sprintf(", if the call there runs %s", e.by)
+		// A library calls the methods of what it is handed, and the only function that fits is no guess.
+		callee, _ := callgraph.Target(made.call.Common())
+		isGuess = callee == nil && len(j.now.Calls.Runs(made.call)) > 1
+	}
+	if e.from == e.to {
+		if !isGuess {
+			j.add("order", "%s could be locked again while it is held (%s)%s", short(e.to), made, guess)
+		} else {
+			j.doubt(place{made.pkg, made.call}, finding.Heavy, "order", "if so, this deadlocks",
+				"%s could be locked again while it is held (%s)%s", short(e.to), made, guess)
 		}
+		return
+	}
+	cycle, sure := way(g.sure, e.to, e.from), !isGuess
+	if cycle == nil {
+		cycle, sure = g.way(e.to, e.from), false
+	}
+	if cycle == nil {
+		return
+	}
+	reason := fmt.Sprintf("%s would be locked while %s is held (%s), which closes the cycle %s%s", short(e.to),
+		short(e.from), made, strings.Join(append([]string{short(e.from)}, cycle...), " -> "), guess)
+	if sure {
+		j.add("order", "%s", reason)
+	} else {
+		j.doubt(place{made.pkg, made.call}, finding.Heavy, "order",
+			"a call of the cycle is not resolved; if it is real, this may deadlock", "%s", reason)
 	}
 }
 
 // way returns the shortest way from one class to another, both included; nil if
 // there is none.
-func (g *lockGraph) way(from, to string) []string {
+func (g *lockGraph) way(from, to string) []string { return way(g.edges, from, to) }
+
+func way(edges map[[2]string]bool, from, to string) []string {
 	next := map[string][]string{}
-	for e := range g.edges {
+	for e := range edges {
 		next[e[0]] = append(next[e[0]], e[1])
 	}
 	seen := map[string]bool{from: true}
@@ -129,7 +163,8 @@ func (s *state) lockGraph() *lockGraph {
 }
 
 func (s *state) makeLockGraph() *lockGraph {
-	g := &lockGraph{edges: map[[2]string]bool{}, sites: map[edgeSite]int{}, where: map[edgeSite]madeBy{}}
+	g := &lockGraph{edges: map[[2]string]bool{}, sure: map[[2]string]bool{}, sites: map[edgeSite]int{},
+		where: map[edgeSite]madeBy{}}
 	for _, p := range s.Packages {
 		each(p, func(fn *ssa.Function, instr ssa.Instruction, st *lockset.State) {
 			// What the lockset pass knows, and what it has lost.
@@ -151,6 +186,9 @@ func (s *state) makeLockGraph() *lockGraph {
 						shared := to.read && isReadHeld(st, from)
 						site := edgeSite{from, to.class, declared(p, fn), shared, to.by}
 						g.edges[[2]string{from, to.class}] = true
+						if to.by == "" {
+							g.sure[[2]string{from, to.class}] = true
+						}
 						g.sites[site]++
 						g.where[site] = madeBy{p, call}
 					}

@@ -8,6 +8,7 @@ import (
 
 	"golang.org/x/tools/go/ssa"
 
+	"github.com/interlock-go/interlock/analyzers/finding"
 	"github.com/interlock-go/interlock/analyzers/pass/accesspath"
 	"github.com/interlock-go/interlock/analyzers/pass/callgraph"
 	"github.com/interlock-go/interlock/analyzers/pass/ir"
@@ -21,7 +22,12 @@ func (j *judge) published() {
 	v := j.now.claim.Variable
 	for _, u := range j.now.uses() {
 		if u.write {
-			if why := j.now.tooLate(u); why != "" {
+			switch why := j.now.tooLate(u); why {
+			case "":
+			case knownToOthers, startsNothing:
+				j.doubt(place{u.pkg, u.instr}, finding.Heavy, "published", stillRace, "%s is written at %s, %s", v,
+					at(u.pkg, u.instr), why)
+			default:
 				j.add("published", "%s is written at %s, %s", v, at(u.pkg, u.instr), why)
 			}
 		}
@@ -32,6 +38,12 @@ func (j *judge) published() {
 			v, strings.Join(old, ", "), strings.Join(now, ", "))
 	}
 }
+
+// What is not known to be too late, but may be.
+const (
+	knownToOthers = "where its object is known to others already"
+	startsNothing = "where nothing is started after it"
+)
 
 // tooLate returns why another goroutine may reach the object at the write u.
 func (s *side) tooLate(u use) string {
@@ -47,7 +59,7 @@ func (s *side) tooLate(u use) string {
 		return "in a goroutine of its own"
 	}
 	if u.base != nil && u.pkg.Owners.Made(u.base, u.instr) {
-		return "where its object is known to others already" // or it were exempt
+		return knownToOthers // or it were exempt
 	}
 	starts := false
 	for _, b := range u.fn.Blocks {
@@ -57,7 +69,7 @@ func (s *side) tooLate(u use) string {
 		}
 	}
 	if !starts {
-		return "where nothing is started after it"
+		return startsNothing
 	}
 	return ""
 }
@@ -285,7 +297,8 @@ func (j *judge) valuesKept(p *session.Package, closure *ssa.MakeClosure, i int) 
 	}
 	outer := closure.Bindings[i]
 	if load := readBefore(closure, outer, closure); load != nil && setsCaptured(closure, outer) {
-		j.add("unshared", "what the literal at %s sets %s to may be meant for %s", at(p, closure), v, at(p, load))
+		j.doubt(place{p, closure}, finding.Heavy, "unshared", "if so, the value is lost",
+			"what the literal at %s sets %s to may be meant for %s", at(p, closure), v, at(p, load))
 	}
 }
 

@@ -78,6 +78,12 @@ func each(p *session.Package, visit func(*ssa.Function, ssa.Instruction, *lockse
 // at returns file:line of an instruction. One without a place of its
 // own, such as the load of a range loop, has that of its operands.
 func at(p *session.Package, instr ssa.Instruction) string {
+	where := p.Fset.PositionFor(posOf(instr), false)
+	return fmt.Sprintf("%s:%d", filepath.Base(where.Filename), where.Line)
+}
+
+// posOf returns the position of an instruction, or of its operands, or of its function.
+func posOf(instr ssa.Instruction) token.Pos {
 	pos := instr.Pos()
 	for _, op := range instr.Operands(nil) {
 		if !pos.IsValid() && *op != nil {
@@ -87,8 +93,7 @@ func at(p *session.Package, instr ssa.Instruction) string {
 	if !pos.IsValid() {
 		pos = instr.Parent().Pos()
 	}
-	where := p.Fset.PositionFor(pos, false)
-	return fmt.Sprintf("%s:%d", filepath.Base(where.Filename), where.Line)
+	return pos
 }
 
 // short returns a class of locks, or the full name of a function, without the

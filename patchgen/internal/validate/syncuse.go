@@ -35,7 +35,8 @@ func (j *judge) released() {
 		}
 	}
 	for _, k := range nowUnclear.more(oldUnclear) {
-		j.add("released", "in %s, %s", short(k.function), k.what)
+		j.doubt(place{}, finding.Heavy, "released", "if a way leaves it held, this deadlocks", "in %s, %s",
+			short(k.function), k.what)
 	}
 	// The caller may have released what the function left held.
 	for _, k := range j.unheld(j.now).more(j.unheld(j.old)) {
@@ -85,7 +86,8 @@ func (j *judge) locked(s *side) tally {
 				}
 			})
 			if !finished {
-				j.add("released", "%s is too large to search its ways", short(declared(p, fn)))
+				j.doubt(place{}, finding.Heavy, "released", "if a way leaves it held, this deadlocks",
+					"%s is too large to search its ways", short(declared(p, fn)))
 			}
 		}
 	}

@@ -28,7 +28,7 @@ func (j *judge) waits() {
 		why := j.now.Hazard(x.step)
 		isHeldThere := why != "" && j.old.heldAround()[x.under] && j.now.Awaits(x.step) == ""
 		if why != "" && !isHeldThere {
-			j.add("waits", "%s %s under a lock (%s)", short(k.function), why, at(x.pkg, x.step))
+			j.waitsOf(x, short(k.function), why)
 		}
 	}
 }
