@@ -51,7 +51,7 @@ func (c *builder) splitPairs() (notes []string, err error) {
 	own := c.In(c.Function.Body)
 	for _, a := range own {
 		for _, b := range own {
-			if c.regionOf[a.Expr] == c.regionOf[b.Expr] || !c.Decides(a, b) {
+			if c.regionOf[a.Expr] == c.regionOf[b.Expr] || !c.Facts.Decides(a, b) {
 				continue
 			}
 			if err := c.mayStayApart(a, b); err != nil {
@@ -60,7 +60,7 @@ func (c *builder) splitPairs() (notes []string, err error) {
 			notes = append(notes, c.stayTwo(a, b))
 		}
 		for _, b := range c.AlreadyHeld {
-			if !c.Decides(a, b) || c.testedAgain(a, b) {
+			if !c.Facts.Decides(a, b) || c.testedAgain(a, b) {
 				continue
 			}
 			if err := c.mayStayApart(a, b); err != nil {
@@ -111,7 +111,7 @@ func sameVar(a, b *source.Access) bool {
 // must not be done under the lock; and where the lock itself is taken there.
 func (c *Task) between(a, b *source.Access) (why, again string) {
 	end := b.Expr.Pos()
-	if s := c.File.StmtOf(b.Expr); s != nil && simpleAround(c.File, b.Expr) == ast.Node(s) {
+	if s := c.File.StmtOf(b.Expr); s != nil && c.File.SimpleAround(b.Expr) == ast.Node(s) {
 		end = s.End()
 	}
 	ast.Inspect(c.Function.Body, func(n ast.Node) bool {
@@ -155,7 +155,7 @@ func (c *Task) testedAgain(a, b *source.Access) bool {
 			again.Expr.Pos() < a.Expr.Pos() {
 			continue
 		}
-		if c.Decides(again, b) && !c.unlockedBetween(again, b) {
+		if c.Facts.Decides(again, b) && !c.unlockedBetween(again, b) {
 			return true
 		}
 	}

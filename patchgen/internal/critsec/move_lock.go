@@ -76,7 +76,7 @@ func (c *builder) moveTarget(list []ast.Stmt, end token.Pos) int {
 		for _, a := range c.In(s) {
 			for _, b := range c.AlreadyHeld {
 				again := c.testedAgain(a, b) && (c.HasRLock || i < len(list)-1)
-				if first < 0 && b.Expr.Pos() > end && c.Decides(a, b) && !again {
+				if first < 0 && b.Expr.Pos() > end && c.Facts.Decides(a, b) && !again {
 					first = i
 				}
 			}

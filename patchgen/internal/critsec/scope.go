@@ -27,13 +27,13 @@ type Scope struct {
 }
 
 // decided reports whether an access before a position decides about one in s.
-func (c *dependences) decided(s ast.Stmt, before token.Pos) bool {
+func (c *Scope) decided(s ast.Stmt, before token.Pos) bool {
 	for _, a := range c.Accesses {
 		if a.Expr.Pos() >= before {
 			continue
 		}
 		for _, b := range c.In(s) {
-			if c.Decides(a, b) {
+			if c.Facts.Decides(a, b) {
 				return true
 			}
 		}

@@ -11,7 +11,7 @@ import (
 
 // Task is the work to be done in one function under one lock.
 type Task struct {
-	*dependences
+	*Scope
 	edits       *edit.Edits
 	Variable    *source.Variable
 	Lock        string           // source of the lock: "x.mu"
@@ -67,7 +67,7 @@ func OneObjectPerStatement(covers []*Task) error {
 // NewTask returns the work in f, without a lock or accesses yet.
 func NewTask(facts *facts.Facts, f *source.Function, edits *edit.Edits) *Task {
 	in := &Scope{File: f.File, Function: f, Facts: facts, Accesses: map[ast.Expr]*source.Access{}}
-	return &Task{dependences: &dependences{Scope: in, byRead: map[ast.Expr]*dependence{}}, edits: edits}
+	return &Task{Scope: in, edits: edits}
 }
 
 // unlocks returns the lock operation of a statement that is x.mu.Unlock() for

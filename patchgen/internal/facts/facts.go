@@ -14,10 +14,11 @@ type Facts struct {
 	// Calls knows which functions of the module a call may run.
 	Calls *callgraph.Conservative
 
-	packages map[*ssa.Program]*session.Package // each has a program of its own
-	files    map[*source.File]*code            // see codeOf
-	indexes  map[*session.Package]*code
-	endless  map[*ssa.Function]bool // see isEndless
+	packages  map[*ssa.Program]*session.Package // each has a program of its own
+	files     map[*source.File]*code            // see codeOf
+	indexes   map[*session.Package]*code
+	endless   map[*ssa.Function]bool   // see isEndless
+	decisions map[ssa.Value]Dependence // see Decides
 
 	awaits, hazards, anew, lasts *search
 
@@ -35,7 +36,8 @@ func (f *Facts) Trusting() *Facts {
 // New returns the facts of a state of a module.
 func New(s *session.Snapshot) *Facts {
 	f := &Facts{Snapshot: s, packages: map[*ssa.Program]*session.Package{}, files: map[*source.File]*code{},
-		indexes: map[*session.Package]*code{}, endless: map[*ssa.Function]bool{}}
+		indexes: map[*session.Package]*code{}, endless: map[*ssa.Function]bool{},
+		decisions: map[ssa.Value]Dependence{}}
 	f.awaits, f.hazards = newSearch(f.lookAwaits), newSearch(f.lookHazard)
 	f.anew, f.lasts = newSearch(f.lookNew), newSearch(f.lookLasts)
 	var graphs []*callgraph.Graph

@@ -156,22 +156,27 @@ func class(p *session.Package, h lockset.Held) string {
 	return ""
 }
 
-// access returns the point of an access: the load or store, else the
-// computation of its address or, of an array, of the slice or element.
+// access returns the point of an access: the load or store, else the computation of its address or, of an array, of the
+// slice or element. There is none in tests, of which the passes draw no conclusions, nor in code that never runs.
 func (f *Facts) access(a *source.Access) (point, bool) {
-	p, ok := f.at(a.File, source.NameOf(a.Expr).Pos())
-	if ok {
-		return p, ok
-	}
-	// An array outside of a struct has no instruction of its own: the slice or element of it has, at the bracket.
-	t := a.File.Package.Info.TypeOf(a.Expr)
-	if t == nil {
+	p, ok := f.accessed(a)
+	return p, ok && !f.codeOf(a.File).isTest
+}
+
+// accessed is access in tests too.
+func (f *Facts) accessed(a *source.Access) (point, bool) {
+	code := f.codeOf(a.File)
+	if code == nil {
 		return point{}, false
 	}
-	if _, isArray := t.Underlying().(*types.Array); !isArray {
-		return point{}, false
+	p, ok := code.points[source.NameOf(a.Expr).Pos()]
+	if t := a.File.TypeOf(a.Expr); !ok && t != nil {
+		// An array outside of a struct has no instruction of its own: the slice or element of it has, at the bracket.
+		if _, isArray := t.Underlying().(*types.Array); isArray {
+			p, ok = code.points[a.Expr.End()]
+		}
 	}
-	return f.at(a.File, a.Expr.End())
+	return p, ok
 }
 
 // at returns the instruction at a position; there is none in tests, nor in code that never runs.

@@ -184,6 +184,20 @@ func (file *File) StmtOf(e ast.Node) ast.Stmt {
 	return nil
 }
 
+// SimpleAround returns the statement that e belongs to, of those without statements in them; nil if there is none.
+func (file *File) SimpleAround(e ast.Node) ast.Node {
+	for n := file.Parents[e]; n != nil; n = file.Parents[n] {
+		switch n.(type) {
+		case *ast.AssignStmt, *ast.IncDecStmt, *ast.ExprStmt, *ast.ReturnStmt, *ast.SendStmt, *ast.DeclStmt, *ast.GoStmt,
+			*ast.DeferStmt:
+			return n
+		case ast.Stmt:
+			return nil
+		}
+	}
+	return nil
+}
+
 // ListOf is the statement list that holds s.
 func ListOf(file *File, s ast.Stmt) []ast.Stmt {
 	switch p := file.Parents[s].(type) {

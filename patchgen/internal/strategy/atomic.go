@@ -266,13 +266,12 @@ func (w *atomicWriter) steps() error {
 		}
 	}
 	for f, written := range writes {
-		task := critsec.NewTask(w.problem.Facts, f, w.edits)
 		for _, a := range written {
 			for _, r := range reads[f] {
 				// A write beside a read is refused though nothing shows that the read decides about it, or is meant to
 				// see it: n++; return n. A lock around both makes them one step.
 				if a.Function == r.Function && (a.Mode == source.Write || !w.problem.Facts.OneRegion(a, r)) ||
-					task.Decides(r, a) {
+					w.problem.Facts.Decides(r, a) {
 					return fmt.Errorf("%s reads %s (%s) and changes it (%s): two atomic steps are not one", f.Name(),
 						w.problem.Variable, r.File.At(r.Expr), a.File.At(a.Expr))
 				}

@@ -3,6 +3,7 @@ package strategy
 import (
 	"go/ast"
 	"go/types"
+	"slices"
 
 	"github.com/interlock-go/interlock/patchgen/internal/critsec"
 	"github.com/interlock-go/interlock/patchgen/internal/source"
@@ -38,9 +39,10 @@ func (r *relatedVariables) addTo(c *critsec.Task) {
 			if err != nil || text != c.Lock {
 				continue
 			}
+			isLinked := func(b *source.Access) bool { return c.Facts.Decides(a, b) || c.Facts.Decides(b, a) }
 			if held, _ := m.lock.held(a); held.Perhaps {
 				c.AlreadyHeld = append(c.AlreadyHeld, a)
-			} else if c.IsLinked(a, own) {
+			} else if slices.ContainsFunc(own, isLinked) {
 				c.Accesses[a.Expr] = a
 			}
 		}

@@ -15,6 +15,7 @@ import (
 	"github.com/interlock-go/interlock/analyzers/pass/ir"
 	"github.com/interlock-go/interlock/analyzers/pass/lockset"
 	"github.com/interlock-go/interlock/analyzers/pass/ownership"
+	"github.com/interlock-go/interlock/patchgen/internal/facts"
 	"github.com/interlock-go/interlock/patchgen/internal/session"
 )
 
@@ -440,8 +441,8 @@ func (s *side) elections(fn *ssa.Function) (list []ssa.Instruction) {
 	})
 	for _, w := range writes {
 		for _, r := range reads {
-			d := decided(r.value)
-			if r.region == w.region && r.base == w.base && d.controls(w.instr.Block()) && !d.feeds(w.instr) {
+			d := facts.Decided(r.value)
+			if r.region == w.region && r.base == w.base && d.Controls(w.instr.Block()) && !d.Feeds(w.instr) {
 				list = append(list, w.instr)
 			}
 		}

@@ -12,6 +12,7 @@ import (
 	"github.com/interlock-go/interlock/analyzers/pass/callgraph"
 	"github.com/interlock-go/interlock/analyzers/pass/ir"
 	"github.com/interlock-go/interlock/analyzers/pass/lockset"
+	"github.com/interlock-go/interlock/patchgen/internal/facts"
 )
 
 // effect is what a call does to the memory that one of its arguments refers to,
@@ -329,26 +330,12 @@ func back(v ssa.Value) (from []ssa.Value, deeper bool) {
 		if v.Op != token.MUL || !refers(v.Type()) {
 			return nil, false
 		}
-		if cell := cellOf(v.X); cell != nil {
+		if cell := facts.CellOf(v.X); cell != nil {
 			return accesspath.Stored(cell), false
 		}
 		return []ssa.Value{v.X}, true
 	}
 	return nil, false
-}
-
-// cellOf returns the local variable at addr, seen from a closure too; nil if it
-// is none.
-func cellOf(addr ssa.Value) *ssa.Alloc {
-	for {
-		fv, ok := addr.(*ssa.FreeVar)
-		if !ok {
-			break
-		}
-		addr = accesspath.Binding(fv)
-	}
-	cell, _ := addr.(*ssa.Alloc)
-	return cell
 }
 
 // refers reports whether a value of type t may lead to other memory. Strings,

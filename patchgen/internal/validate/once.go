@@ -14,6 +14,7 @@ import (
 	"github.com/interlock-go/interlock/analyzers/pass/callgraph"
 	"github.com/interlock-go/interlock/analyzers/pass/lockset"
 	"github.com/interlock-go/interlock/analyzers/pass/ownership"
+	"github.com/interlock-go/interlock/patchgen/internal/facts"
 	"github.com/interlock-go/interlock/patchgen/internal/session"
 )
 
@@ -277,15 +278,15 @@ func (s *side) twoSteps() tally {
 				}
 			}
 			for _, load := range loads {
-				d := decided(load)
+				d := facts.Decided(load)
 				for _, st := range stores {
-					if d.feeds(st) || d.controls(st.Block()) {
+					if d.Feeds(st) || d.Controls(st.Block()) {
 						what := fmt.Sprintf("a load of %s decides about a store: two atomic steps", s.claim.Variable)
 						found[tallyKey{declared(p, fn), what}]++
 					}
 				}
 				for _, x := range s.sends(p, fn, closed) {
-					if d.controls(x.instr.Block()) {
+					if d.Controls(x.instr.Block()) {
 						what := fmt.Sprintf("a load of %s decides about a send, and the channel is closed elsewhere: two atomic steps",
 							s.claim.Variable)
 						found[tallyKey{declared(p, fn), what}]++

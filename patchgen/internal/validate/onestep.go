@@ -11,6 +11,7 @@ import (
 	"github.com/interlock-go/interlock/analyzers/pass/callgraph"
 	"github.com/interlock-go/interlock/analyzers/pass/ir"
 	"github.com/interlock-go/interlock/analyzers/pass/lockset"
+	"github.com/interlock-go/interlock/patchgen/internal/facts"
 	"github.com/interlock-go/interlock/patchgen/internal/session"
 )
 
@@ -103,9 +104,9 @@ func (j *judge) torn(s *side, shared map[string]bool, all bool) tally {
 				if a.value == nil {
 					continue
 				}
-				d := decided(a.value)
+				d := facts.Decided(a.value)
 				for _, x := range sends {
-					if a.own && x.region != a.region && d.controls(x.instr.Block()) {
+					if a.own && x.region != a.region && d.Controls(x.instr.Block()) {
 						what := fmt.Sprintf("tests %s and then sends on a channel that is closed elsewhere", short(a.name))
 						found[tallyKey{declared(p, fn), what}]++
 					}
@@ -187,7 +188,7 @@ func (s *side) isEntry(w part) bool {
 func (w part) updates(parts []part) bool {
 	return w.update || slices.ContainsFunc(parts, func(r part) bool {
 		return r.own && r.region == w.region && r.base == w.base && r.value != nil && r.instr != w.instr &&
-			decided(r.value).feeds(w.instr)
+			facts.Decided(r.value).Feeds(w.instr)
 	})
 }
 
@@ -197,7 +198,8 @@ func (r part) isOverwritten(p *session.Package, parts []part) bool {
 		if !w.write || !w.own || w.region != r.region || w.base != r.base {
 			return false
 		}
-		return w.instr == r.instr || p.IR.Flow(w.instr.Parent()).Leads(w.instr, r.instr) || decided(r.value).feeds(w.instr)
+		return w.instr == r.instr || p.IR.Flow(w.instr.Parent()).Leads(w.instr, r.instr) ||
+			facts.Decided(r.value).Feeds(w.instr)
 	})
 }
 
@@ -345,10 +347,10 @@ func (s *side) inCaller(call *ssa.Call, partsOf func(*ssa.Function) []part) (lis
 
 // returnsFrom reports whether a result of fn depends on v.
 func returnsFrom(fn *ssa.Function, v ssa.Value) bool {
-	d := decided(v)
+	d := facts.Decided(v)
 	for _, b := range fn.Blocks {
 		if ret, ok := b.Instrs[len(b.Instrs)-1].(*ssa.Return); ok {
-			if slices.ContainsFunc(ret.Results, func(r ssa.Value) bool { return d.values[r] }) || d.controls(b) {
+			if slices.ContainsFunc(ret.Results, func(r ssa.Value) bool { return d.Values[r] }) || d.Controls(b) {
 				return true
 			}
 		}
@@ -357,7 +359,7 @@ func returnsFrom(fn *ssa.Function, v ssa.Value) bool {
 }
 
 // isTorn reports whether a, which decides d, and b are one step in two regions.
-func (s *side) isTorn(p *session.Package, a, b part, d decisions, parts []part) bool {
+func (s *side) isTorn(p *session.Package, a, b part, d facts.Dependence, parts []part) bool {
 	switch {
 	case a.region == b.region || a.instr == b.instr || a.base != b.base:
 		return false
@@ -366,11 +368,32 @@ func (s *side) isTorn(p *session.Package, a, b part, d decisions, parts []part) 
 	case !p.IR.Flow(a.instr.Parent()).Leads(a.instr, b.instr):
 		return false
 	}
-	stored := b.write && d.stores(b)
-	if !stored && !d.controls(b.instr.Block()) {
+	stored := b.write && b.stores(d)
+	if !stored && !d.Controls(b.instr.Block()) {
 		return false
 	}
 	return stored || !testedAgain(a, b, parts) && !slices.Contains(b.again, a.name)
+}
+
+// stores reports whether a value that was computed from the first goes into
+// the write b. A call takes it as an argument: the callee has to store it, or
+// to do so depending on it. One that compares it with what it reads under the
+// lock has tested that once more.
+func (b part) stores(d facts.Dependence) bool {
+	call, ok := b.instr.(*ssa.Call)
+	if !ok || b.inner == nil {
+		return d.Feeds(b.instr)
+	}
+	_, args := callgraph.Target(call.Common())
+	for i, param := range b.inner.Parent().Params {
+		if i >= len(args) || !d.Values[args[i]] {
+			continue
+		}
+		if inner := facts.Decided(param); inner.Feeds(b.inner) || inner.Controls(b.inner.Block()) {
+			return true
+		}
+	}
+	return false
 }
 
 // testedAgain reports whether the region of b reads the variable of a once more
@@ -378,6 +401,6 @@ func (s *side) isTorn(p *session.Package, a, b part, d decisions, parts []part) 
 func testedAgain(a, b part, parts []part) bool {
 	return slices.ContainsFunc(parts, func(c part) bool {
 		again := c.region == b.region && c.name == a.name && c.base == a.base && c.value != nil
-		return again && decided(c.value).controls(b.instr.Block())
+		return again && facts.Decided(c.value).Controls(b.instr.Block())
 	})
 }

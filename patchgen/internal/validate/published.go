@@ -13,6 +13,7 @@ import (
 	"github.com/interlock-go/interlock/analyzers/pass/callgraph"
 	"github.com/interlock-go/interlock/analyzers/pass/ir"
 	"github.com/interlock-go/interlock/analyzers/pass/lockset"
+	"github.com/interlock-go/interlock/patchgen/internal/facts"
 	"github.com/interlock-go/interlock/patchgen/internal/session"
 )
 
@@ -101,7 +102,7 @@ func valueText(v ssa.Value, depth int) string {
 	case *ssa.Parameter:
 		return x.Name()
 	case *ssa.UnOp:
-		if cell := cellOf(x.X); cell != nil && x.Op.String() == "*" {
+		if cell := facts.CellOf(x.X); cell != nil && x.Op.String() == "*" {
 			if stored := accesspath.Stored(cell); len(stored) == 1 {
 				return valueText(stored[0], depth+1)
 			}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/interlock-go/interlock/analyzers/pass/accesspath"
 	"github.com/interlock-go/interlock/analyzers/pass/lockset"
+	"github.com/interlock-go/interlock/patchgen/internal/facts"
 	"github.com/interlock-go/interlock/patchgen/internal/session"
 )
 
@@ -88,7 +89,7 @@ func (j *judge) sendsInStep() {
 			for _, a := range j.now.parts(p, fn, shared) {
 				for _, x := range sends {
 					isBehind := a.own && a.value != nil && x.region != a.region
-					if isBehind && decided(a.value).controls(x.instr.Block()) {
+					if isBehind && facts.Decided(a.value).Controls(x.instr.Block()) {
 						j.add("one step", "%s: tests %s and then sends on a channel that is closed elsewhere behind the lock (%s)",
 							short(declared(p, fn)), short(a.name), at(p, x.instr))
 					}

@@ -8,6 +8,7 @@ import (
 	"golang.org/x/tools/go/ssa"
 
 	"github.com/interlock-go/interlock/analyzers/pass/lockset"
+	"github.com/interlock-go/interlock/patchgen/internal/facts"
 	"github.com/interlock-go/interlock/patchgen/internal/session"
 )
 
@@ -55,7 +56,7 @@ func (j *judge) usedInStep() {
 			for _, a := range parts {
 				isTest := a.value != nil && strings.HasSuffix(a.name, "."+claim.Tested)
 				for _, b := range parts {
-					if !isTest || !b.own || b.value == nil || !decided(a.value).controls(b.instr.Block()) {
+					if !isTest || !b.own || b.value == nil || !facts.Decided(a.value).Controls(b.instr.Block()) {
 						continue
 					}
 					isProven = isProven || a.region == b.region
@@ -78,7 +79,7 @@ func (j *judge) usedInStep() {
 // usedBehind returns an instruction that uses what the read b refers to in another region of the lock, or in none; nil
 // if there is none. A literal that captures it may run at any time. What is returned is the caller's.
 func (s *side) usedBehind(p *session.Package, fn *ssa.Function, b part) (use ssa.Instruction) {
-	values, cells := decided(b.value).values, map[ssa.Value]bool{}
+	values, cells := facts.Decided(b.value).Values, map[ssa.Value]bool{}
 	isValue := func(op *ssa.Value) bool { return *op != nil && values[*op] && isHandle((*op).Type()) }
 	p.Locks.Walk(fn, func(instr ssa.Instruction, st *lockset.State) {
 		switch instr := instr.(type) {
