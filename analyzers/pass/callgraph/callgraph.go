@@ -59,7 +59,7 @@ type Graph struct {
 	unseen  map[*ssa.Function]bool
 	roles   map[*ssa.Function]*Roles
 	params  map[paramKey]*use
-	summing map[*ssa.MakeClosure]bool  // whose uses are being summed up
+	summing map[*ssa.MakeClosure]bool  // their uses are being summed up
 	methods map[string][]*ssa.Function // unexported methods by name
 	bottom  []*ssa.Function            // callees first
 	fits    map[fit]bool               // whether the type implements the interface
@@ -110,7 +110,7 @@ func newGraph(pass *analysis.Pass, prog *ir.Program, tests bool) *Graph {
 }
 
 // WithTests returns the graph in which calls in tests count like any others: for
-// who needs a proof, and not what users of the package do.
+// callers that need a proof, and do not ask for the usual calls of users.
 func (g *Graph) WithTests() *Graph { return g.withTests }
 
 // Sites lists the calls of f outside of tests.
@@ -140,7 +140,7 @@ func (g *Graph) indexMethods() {
 	}
 }
 
-// findOpen marks what other packages may call: exported functions and
+// findOpen marks the functions that other packages may call: exported functions and
 // methods, but not those of an unexported type of which no value leaves the package. Nobody imports a
 // test. Of a command nobody imports anything, so there it is only the methods of types that are turned
 // into interfaces.
@@ -168,8 +168,8 @@ func (g *Graph) findOpen() {
 	}
 }
 
-// openUncalled takes the exported methods that nothing calls for what somebody may call in a way that was
-// not seen, and so those that only go statements run: their object is shared from the start.
+// openUncalled marks the exported methods that nothing calls, as they may be called in a way that was
+// not seen, and those that only go statements run: their object is shared from the start.
 func (g *Graph) openUncalled() {
 	used := g.usedTypes()
 	for f := range g.hidden {
@@ -212,7 +212,7 @@ func (g *Graph) reachableTypes() map[*types.TypeName]bool {
 	return r.names
 }
 
-// reach follows types from what is exported.
+// reach follows types from exported names.
 type reach struct {
 	own   *types.Package
 	names map[*types.TypeName]bool
@@ -226,7 +226,7 @@ func (r *reach) object(obj types.Object) {
 	r.typ(obj.Type())
 }
 
-// named adds a type, with what its exported fields and methods lead to.
+// named adds a type, with the types that its exported fields and methods lead to.
 func (r *reach) named(name *types.TypeName) {
 	if name.Pkg() != r.own || r.names[name] {
 		return
@@ -277,7 +277,7 @@ func (r *reach) typ(t types.Type) {
 }
 
 // isCallback reports whether f is a method of sort.Interface or heap.Interface,
-// exported for these packages to call, under the locks of who calls them.
+// exported for these packages to call, under the locks of their callers.
 func isCallback(f *ssa.Function) bool {
 	recv := f.Signature.Recv()
 	if recv == nil {
@@ -313,7 +313,7 @@ func receiverName(f *ssa.Function) *types.TypeName {
 	return nil
 }
 
-// typeName returns the declared name of t or of what t points to, of its
+// typeName returns the declared name of t or of its element if t is a pointer, of its
 // generic origin; nil for unnamed types.
 func typeName(t types.Type) *types.TypeName {
 	t = types.Unalias(t)

@@ -1,11 +1,11 @@
 // Package callgraph is the shared pass that knows, for every function of a
-// package, who calls it and which goroutines may run it.
+// package, its callers and which goroutines may run it.
 //
 // The calls of an unexported function are all in its package: static calls,
 // calls through interfaces that name the unexported method, and uses as a
 // function value that can be followed (called, deferred, started, handed to a
-// function that calls or starts its parameter). What cannot be followed makes
-// the function "escape": it may be called in any state, and the checks then
+// function that calls or starts its parameter). A value that cannot be followed
+// makes the function "escape": it may be called in any state, and the checks then
 // neither report it nor take it as evidence.
 //
 // Calls in _test.go files do not count: a test that calls a helper without

@@ -11,10 +11,10 @@ import (
 func NeverWaits(fn *types.Func) bool { return knowledge.NeverWaits(fn) }
 
 // CallsBack reports whether a method, by its name, is one that functions of [NeverWaits] call
-// on what they are handed.
+// on their arguments.
 func CallsBack(method string) bool { return knowledge.CallsBack(method) }
 
-// CallsByName reports whether a library function may call any exported method of what it is handed.
+// CallsByName reports whether a library function may call any exported method of an argument.
 func CallsByName(fn *types.Func) bool { return knowledge.CallsByName(fn) }
 
 // ReturnsOwnCode reports whether the functions that a library function returns are the library's own.
@@ -30,8 +30,8 @@ func RunsCallback(fn *types.Func) bool {
 	return ok && does == knowledge.Called && knowledge.NeverWaits(fn)
 }
 
-// LibraryWrites reports whether a library function or method writes to what its i-th argument
-// refers to, the receiver of a method being the first. It does not know all functions.
+// LibraryWrites reports whether a library function or method writes to the object that its i-th
+// argument refers to, the receiver of a method being the first. It does not know all functions.
 func LibraryWrites(fn *types.Func, i int) (writes, known bool) {
 	path, recv := fn.Pkg().Path(), fn.Signature().Recv()
 	switch {

@@ -7,9 +7,9 @@ import (
 )
 
 // CalleesFirst lists the functions of the package, each after those that it
-// calls or starts, but where they call each other. A fixed point over what
-// callees hand to callers is found in few rounds in this order; one over what
-// callers hand to callees in that of [Graph.CallersFirst].
+// calls or starts, except where they call each other. A fixed point over results
+// that callees hand to callers is found in few rounds in this order; one over
+// arguments that callers hand to callees in that of [Graph.CallersFirst].
 func (g *Graph) CalleesFirst() []*ssa.Function { return g.bottom }
 
 // CallersFirst is the reverse of CalleesFirst.

@@ -18,7 +18,7 @@ type Roles struct {
 	Init    bool // package initialisation
 	Unknown bool // something that could not be followed
 	// Goroutines are the go statements (and calls that start their
-	// argument) whose goroutines run it, in order of position.
+	// argument) that start the goroutines which run it, in order of position.
 	Goroutines []*Goroutine
 }
 

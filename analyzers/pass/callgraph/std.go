@@ -7,7 +7,7 @@ import (
 	"github.com/interlock-go/interlock/analyzers/pass/ir"
 )
 
-// stdUse returns what a function of the standard library does with functions
+// stdUse returns how a function of the standard library uses functions that are
 // handed to it.
 func stdUse(fn *ssa.Function) (use, bool) {
 	how, ok := knowledge.CallbackOf(ir.Declared(fn))

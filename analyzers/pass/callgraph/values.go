@@ -12,8 +12,8 @@ import (
 	"github.com/interlock-go/interlock/analyzers/pass/ir"
 )
 
-// use sums up what becomes of a function value: it is called at once, it is
-// started in a goroutine, or it goes where nobody can follow.
+// use sums up the uses of a function value: it is called at once, it is
+// started in a goroutine, or it goes where it cannot be followed.
 type use struct{ called, started, lost bool }
 
 type paramKey struct {
@@ -21,7 +21,7 @@ type paramKey struct {
 	index int
 }
 
-// FuncParams is the fact that says what a function does with parameters of
+// FuncParams is the fact of how a function uses parameters of
 // function type: "call" runs them before it returns, "go" starts them in a
 // goroutine. Other parameters are not listed.
 type FuncParams struct{ Uses map[int]string }
@@ -132,7 +132,7 @@ func (g *Graph) handedOver(caller, fn *ssa.Function, args []ssa.Value, call ssa.
 		if a != v {
 			continue
 		}
-		// What does the callee do with this parameter? The body of a range-over-func
+		// Ask how the callee uses this parameter. The body of a range-over-func
 		// loop runs before the loop ends, and a parallel subtest beside others,
 		// whatever is known of the callee.
 		u := g.paramUse(target, i)
@@ -186,7 +186,7 @@ func callsParallel(f *ssa.Function) bool {
 	})
 }
 
-// paramUse returns what fn does with its parameter i, a function.
+// paramUse returns how fn uses its parameter i, a function.
 func (g *Graph) paramUse(fn *ssa.Function, i int) use {
 	if u, ok := stdUse(fn); ok {
 		return u
@@ -221,7 +221,7 @@ func (g *Graph) importedUse(fn *ssa.Function, i int) use {
 	return use{lost: true}
 }
 
-// sumUses adds to u what becomes of v; async says that v is used in a
+// sumUses adds the uses of v to u; async is true if v is used in a
 // goroutine that the function started.
 func (g *Graph) sumUses(v ssa.Value, u *use, async bool) {
 	for _, ref := range *v.Referrers() {
@@ -265,7 +265,7 @@ func (g *Graph) sumCell(v ssa.Value, st *ssa.Store, u *use, async bool) {
 		u.lost = true
 		return
 	}
-	// What is assigned again is lost. So no walk comes back to a variable, as
+	// A value is lost that is assigned again. So no walk comes back to a variable, as
 	// it would in `g := f; f = g`.
 	u.lost = u.lost || slices.ContainsFunc(*alloc.Referrers(), func(ref ssa.Instruction) bool {
 		other, ok := ref.(*ssa.Store)
@@ -311,7 +311,7 @@ func (g *Graph) sumCaptured(cell ssa.Value, mk *ssa.MakeClosure, u *use, async b
 	}
 }
 
-// exportParams exports, for importing packages, what functions do with functions.
+// exportParams exports, for importing packages, how functions use functions that they are handed.
 func (g *Graph) exportParams() {
 	for _, f := range g.prog.Funcs {
 		obj, ok := f.Object().(*types.Func)

@@ -13,8 +13,8 @@ import (
 )
 
 // Alone reports whether the comment of f, or that of its receiver's type,
-// asks users to keep to one goroutine at a time. What f does without a lock
-// is then its caller's to order.
+// asks users to keep to one goroutine at a time. Its callers then order the
+// accesses that f makes without a lock.
 func (p *Program) Alone(f *ssa.Function) bool {
 	f = Outermost(f)
 	if f.Object() != nil && p.asks.alone[f.Object()] {
@@ -47,13 +47,13 @@ func (p *Program) NoRace(f *ssa.Function) bool {
 	})
 }
 
-// asking is what comments ask of those who call functions, or use types.
+// asking holds the requests of comments to callers of functions, and users of types.
 type asking struct {
 	alone map[types.Object]bool // one goroutine at a time
 	first map[types.Object]bool // before others, or once
 }
 
-// readAsking finds the declared types and functions whose comments ask something.
+// readAsking finds the declared types and functions with comments that ask something.
 func readAsking(pass *analysis.Pass) asking {
 	asks := asking{map[types.Object]bool{}, map[types.Object]bool{}}
 	// A type forbids, and a function does so or comes first.

@@ -1,6 +1,6 @@
 // Package ir is the pass that the others stand on: the SSA form of a
-// package in scope, and the way back from it to the source (what expression
-// an instruction came from, what the gc compiler calls a function).
+// package in scope, and the way back from it to the source (the expression that
+// an instruction came from, a function's name in the gc compiler).
 //
 // It takes the place of x/tools' buildssa, which builds every dependency down
 // to the runtime; outside of [scope] this pass costs nothing. Functions that

@@ -48,7 +48,7 @@ type Program struct {
 	mu      sync.Mutex
 	usable  bool   // guarded by mu
 	problem string // guarded by mu
-	// abandoned is what passes did not finish; guarded by mu.
+	// abandoned lists the functions that passes did not finish; guarded by mu.
 	abandoned []Abandoned
 
 	flowMu sync.Mutex

@@ -25,7 +25,7 @@ func (p *Program) SaysNoLock(f *ssa.Function, pos token.Pos) bool {
 	})
 }
 
-// noLock are the comments that say so. Each is matched once: that takes longer than what a pass does at an access.
+// noLock are the comments that say so. Each is matched once: that takes longer than a pass needs for an access.
 type noLock struct {
 	groups map[*ast.CommentGroup]bool
 	lines  map[string][]commentLines // by file

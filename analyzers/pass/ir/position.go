@@ -7,7 +7,7 @@ import (
 )
 
 // Position returns the place of pos in the file that people write: in the file on disk, whatever
-// its line directives say, as the monitor and the patches go by what is on disk. A file that imports
+// its line directives say, as the monitor and the patches go by the files on disk. A file that imports
 // "C" is typed as cgo has rewritten it, in a file of the go command's that nobody knows and that is
 // removed: there the line directives, which cgo writes, name the place.
 func Position(fset *token.FileSet, pos token.Pos) token.Position {
@@ -18,8 +18,8 @@ func Position(fset *token.FileSet, pos token.Pos) token.Position {
 	return at
 }
 
-// isMadeByCgo reports whether the go command uses a name like this for what cgo has made of a
-// file: x.cgo1.go while it builds, and a hash in its cache.
+// isMadeByCgo reports whether the go command uses a name like this for the file that cgo has made
+// from another: x.cgo1.go while it builds, and a hash in its cache.
 func isMadeByCgo(name string) bool {
 	return strings.HasSuffix(name, ".cgo1.go") || name != "" && filepath.Ext(name) != ".go"
 }

@@ -109,7 +109,7 @@ func (c *components) visit(b *ssa.BasicBlock) {
 	}
 }
 
-// pop takes the component whose first block is b from the stack.
+// pop takes the component with the first block b from the stack.
 func (c *components) pop(b *ssa.BasicBlock) {
 	set := make([]uint64, c.words)
 	first := len(c.stack) - 1

@@ -32,7 +32,7 @@ func SelectedBetween(d, b *ssa.BasicBlock) *ssa.SelectState {
 		return nil
 	}
 
-	// What is compared is the first result of a select, and the constant is the number of a case, not of default.
+	// The first result of a select is compared, and the constant is the number of a case, not of default.
 	which, ok := cmp.X.(*ssa.Extract)
 	number, isConst := cmp.Y.(*ssa.Const)
 	if !ok || !isConst || which.Index != 0 {

@@ -13,11 +13,11 @@ import (
 	"golang.org/x/tools/go/ssa"
 )
 
-// Session is what a driver that analyses a package again and again lends to its passes.
+// Session holds the means that a driver which analyses a package again and again lends to its passes.
 type Session struct {
 	Context context.Context // the passes may stop when it ends, as nobody sees their results; nil never ends
-	// Memory is what passes keep for the next run on the package, by pass; nil: nothing. What other
-	// packages have to say of it is the same in all runs with one memory.
+	// Memory holds the data that passes keep for the next run on the package, by pass; nil: none. The facts
+	// of other packages are the same in all runs with one memory.
 	Memory *sync.Map
 }
 
@@ -37,13 +37,13 @@ func (p *Program) Proceed() {
 	}
 }
 
-// Memory returns what passes keep from one run to the next; nil if there is no next one.
+// Memory returns the data that passes keep from one run to the next; nil if there is no next one.
 func (p *Program) Memory() *sync.Map { return p.session.Memory }
 
 // Texts are the hashes of a package's source, piece by piece, wherever in a file a piece stands.
 type Texts struct {
 	// Frame is that of all but plain functions: of the declarations of types, variables, constants
-	// and imports, and of the heads of methods, which decide what a call means.
+	// and imports, and of the heads of methods, which decide which method a call means.
 	Frame [sha256.Size]byte
 	names map[*ast.FuncDecl]string
 	funcs map[string][sha256.Size]byte // by name, in which all init and _ are one
@@ -82,7 +82,7 @@ func ReadTexts(pass *analysis.Pass) (*Texts, error) {
 				fmt.Fprintf(frame, "%s\n", text(d))
 				continue
 			}
-			// Methods decide what a call of a method means; a function that is called like a builtin hides it.
+			// Methods decide which one a call means; a function with the name of a builtin hides that.
 			name := decl.Name.Name
 			if decl.Recv != nil {
 				name = string(text(decl.Recv)) + " " + name

@@ -8,13 +8,13 @@ import (
 	"golang.org/x/tools/go/ssa"
 )
 
-// WorkLimit is how many steps a pass may make for one function. A step is what
-// an instruction or a pair of accesses costs, so the limit is about a second. No
+// WorkLimit is how many steps a pass may make for one function. A step is the cost
+// of an instruction or a pair of accesses, so the limit is about a second. No
 // function of the modules of `make cost` needs a fifth of it. It is a variable
 // for tests.
 var WorkLimit = 100_000_000
 
-// Work is what is left for a pass to do for one function.
+// Work is the steps that a pass may still make for one function.
 type Work struct{ left int }
 
 // exhausted is the panic by which a pass leaves a function that has cost too much.
@@ -36,8 +36,8 @@ type Abandoned struct {
 }
 
 // Each runs body, a pass, on every function of the package. A function for
-// which it needs more than [WorkLimit] steps is left, and noted: what was found
-// there before stands, what would have come is missing.
+// which it needs more than [WorkLimit] steps is left, and noted: the results up to
+// then stand, the rest is missing.
 func (p *Program) Each(pass *analysis.Pass, body func(*ssa.Function, *Work)) {
 	p.EachOf(pass, p.Funcs, body)
 }
@@ -75,7 +75,7 @@ func (p *Program) GiveUpFrom(pass *analysis.Pass, fn *ssa.Function, more int) {
 	p.abandoned = append(p.abandoned, Abandoned{pass.Analyzer.Name, fn, more})
 }
 
-// Abandoned lists what passes did not finish so far, by pass and position.
+// Abandoned lists the functions that passes did not finish so far, by pass and position.
 func (p *Program) Abandoned() []Abandoned {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -25,9 +25,9 @@ type Acquire struct {
 	Class string
 	Read  bool
 	// Freed lists the classes of locks that were released on the way, for
-	// somebody who had taken them before.
+	// a caller that had taken them before.
 	Freed []string
-	// Where is what takes the lock: "(*T).M at file.go:12"; empty if the
+	// Where is the place that takes the lock: "(*T).M at file.go:12"; empty if the
 	// instruction at hand does.
 	Where string
 	// Depends means that a parameter decides whether the lock is taken: one
@@ -55,10 +55,10 @@ type Taken struct {
 type point struct {
 	call    ssa.CallInstruction
 	state   *State
-	op      op // what it does to a lock itself
+	op      op // its own operation on a lock
 	targets []target
 	calls   string // class of the call through an interface that it is, or empty
-	told    bool   // sumTakes has told what op takes, or calls
+	told    bool   // sumTakes has noted the locks that op takes, or calls
 }
 
 // target is a function that a call runs before it returns.
@@ -95,8 +95,8 @@ func (r *Result) findPoints() {
 	}
 }
 
-// wraps reports whether call runs a method whose body is known to change locks,
-// and that is thus no lock operation itself.
+// wraps reports whether call runs a method with a body that is known to change locks,
+// so that the call is no lock operation itself.
 func (r *Result) wraps(call ssa.CallInstruction) bool {
 	fn, _ := callgraph.Target(call.Common())
 	return fn != nil && len(r.effects(fn)) > 0
@@ -122,7 +122,7 @@ func (r *Result) targets(fn *ssa.Function, call ssa.CallInstruction) []target {
 	return list
 }
 
-// concrete returns the method behind a call through an interface whose value
+// concrete returns the method behind a call through an interface, if its value
 // was made from a known type in the same function.
 func (r *Result) concrete(common *ssa.CallCommon) *ssa.Function {
 	if !common.IsInvoke() {
@@ -159,7 +159,7 @@ func (r *Result) sumTakes() {
 }
 
 // untold lists the locks that point p may block on, in terms of its function,
-// but those that an earlier call has told: what is taken only grows.
+// except those that an earlier call has noted: the set of taken locks only grows.
 func (r *Result) untold(p *point) []Acquire {
 	switch p.op.kind {
 	case lock, rlock:
@@ -240,14 +240,14 @@ func (a Acquire) in(t target) Acquire {
 	return a
 }
 
-// addTaken adds a to what fn takes, if callers should know.
+// addTaken adds a to the locks that fn takes, if callers should know of it.
 func (r *Result) addTaken(fn *ssa.Function, a Acquire, p *point) bool {
 	a.Depends = a.Depends || byParameter(p.call)
 	if p.op.kind != 0 || p.calls != "" {
 		a.Where = r.prog.FuncName(fn) + " at " + r.where(p.call.Pos())
 	}
 	if a.Path.Root != nil && p.state.locks[a.Path].status == released {
-		return false // released before for the caller, who takes it back so
+		return false // released before for the caller, which takes it back so
 	}
 	if a.Path.Root != nil && (!visible(a.Path, fn) || strings.Count(a.Path.Fields, ".") > knowledge.FieldsOfPath ||
 		r.reassigned(fn, a.Path)) {
@@ -352,7 +352,7 @@ func (r *Result) where(pos token.Pos) string {
 	return fmt.Sprintf("%s:%d", filepath.Base(p.Filename), p.Line)
 }
 
-// exported returns what fn takes as a fact holds it.
+// exported returns the locks that fn takes, in the form of a fact.
 func exported(list []Acquire, fn *ssa.Function) []Taken {
 	var taken []Taken
 	for _, a := range list {
@@ -398,7 +398,7 @@ func (r *Result) Blocks(fn *ssa.Function, call ssa.CallInstruction, class string
 // Nesting is a lock that may be waited for while others are held.
 type Nesting struct {
 	Fn *ssa.Function
-	// Call is the instruction that blocks, or that calls what does.
+	// Call is the instruction that blocks, or calls a function that does.
 	Call ssa.CallInstruction
 	// Held are the locks that Fn has taken before.
 	Held []Held
@@ -410,7 +410,7 @@ type Nesting struct {
 }
 
 // Nestings lists where fn waits for a lock while it holds one that it has
-// taken itself; what callers hold counts there.
+// taken itself. Locks of a caller count in that caller.
 func (r *Result) Nestings(fn *ssa.Function) []Nesting {
 	var list []Nesting
 	for _, p := range r.points[fn] {

@@ -15,8 +15,8 @@ import (
 
 // findSpins finds the locks that the package makes itself of an atomic word:
 // a method that tries to swap it from zero until that succeeds takes the lock,
-// and a method of the same type that stores zero there releases it. What they
-// are called does not matter.
+// and a method of the same type that stores zero there releases it. Their names
+// do not matter.
 func (r *Result) findSpins() {
 	takers := map[string]bool{}
 	for _, fn := range r.prog.Funcs {
@@ -66,7 +66,7 @@ func isGiveUp(call *ssa.Call) bool {
 }
 
 // atomicArgs returns the arguments after the address of an operation of
-// sync/atomic whose name begins so.
+// sync/atomic with a name that begins so.
 func atomicArgs(call *ssa.Call, name string) ([]ssa.Value, bool) {
 	fn := call.Call.StaticCallee()
 	if fn == nil || fn.Object() == nil || fn.Object().Pkg() == nil || fn.Object().Pkg().Path() != "sync/atomic" ||
@@ -98,7 +98,7 @@ func isSet(v ssa.Value) bool {
 // flagPrefix begins the classes of flags.
 const flagPrefix = "flag "
 
-// flagUse is what the package does with a flag.
+// flagUse is the use that the package makes of a flag.
 type flagUse struct {
 	other bool // something else than to set it from zero, to clear it, and to look at it
 	users map[*ssa.Function]*claims
@@ -126,7 +126,7 @@ func (r *Result) findFlags() {
 	}
 }
 
-// noteFlags notes what instr does with variables that may be flags.
+// noteFlags notes how instr uses variables that may be flags.
 func noteFlags(all map[string]*flagUse, fn *ssa.Function, instr ssa.Instruction) {
 	at := func(v ssa.Value) *flagUse {
 		class := flagClass(v)

@@ -11,7 +11,7 @@ import (
 )
 
 // condAlias is the lock that the conditions kept in one field stand on: a
-// field of the same struct, or of what it holds.
+// field of the same struct, or of a struct that it holds.
 type condAlias struct {
 	fields string // from that struct: ".mu"
 	class  string

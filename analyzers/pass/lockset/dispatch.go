@@ -24,7 +24,7 @@ import (
 // dispatchPrefix begins the classes that stand for calls.
 const dispatchPrefix = "call "
 
-// Dispatch returns the class that stands for a call of the method on what node holds.
+// Dispatch returns the class that stands for a call of the method on the value that node holds.
 func Dispatch(node, method string) string { return dispatchPrefix + node + "." + method }
 
 // IsDispatch reports whether the class stands for a call through an interface.

@@ -13,12 +13,12 @@ import (
 	"github.com/interlock-go/interlock/analyzers/pass/callgraph"
 )
 
-// effect is what a call does to one lock.
+// effect is the change of one lock by a call.
 type effect struct {
 	path   accesspath.Path // rooted in a parameter, a package variable, or a captured value
 	status status
 	class  string
-	param  int // parameter that roots an imported effect, whose path has no root
+	param  int // parameter that roots an imported effect, as its path has no root
 }
 
 // in returns the lock as the caller names it, given the arguments.
@@ -68,10 +68,10 @@ func (s *State) after(e effect, p accesspath.Path, call ssa.Instruction) *State 
 	return s
 }
 
-// Effects is the fact of what a function does to locks, relative to its
+// Effects is the fact of how a function changes locks, relative to its
 // parameters (receiver first).
 type Effects struct {
-	// Locks lists what is different after the call.
+	// Locks lists the locks with another state after the call.
 	Locks []Effect
 	// Takes lists the locks that the function may acquire while it runs,
 	// callees included.
@@ -81,7 +81,7 @@ type Effects struct {
 	Under map[int][]Effect
 }
 
-// Effect is what becomes of one lock.
+// Effect is the state of one lock after a call.
 type Effect struct {
 	Param  int    // index of the parameter that the lock is reached from
 	Fields string // ".mu"
@@ -110,7 +110,7 @@ func (e *Effects) String() string {
 	return strings.Join(parts, "; ")
 }
 
-// effects returns what a call of fn does to locks. Recursive calls do nothing.
+// effects returns the changes of locks by a call of fn. Recursive calls change none.
 func (r *Result) effects(fn *ssa.Function) []effect {
 	if e, ok := r.summaries[fn]; ok {
 		return e
@@ -207,7 +207,7 @@ func imported(list []Effect) []effect {
 }
 
 // Outlives reports whether some exported function returns with a lock of the
-// class held, as a Begin does whose Commit unlocks. In between any code may
+// class held, as a Begin does where Commit unlocks. In between any code may
 // run under the lock, and none of it shows that.
 func (r *Result) Outlives(class string) bool { return r.outlives[class] }
 

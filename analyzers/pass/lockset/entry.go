@@ -62,7 +62,7 @@ func (r *Result) declaredState(fn *ssa.Function, unknown bool) *State {
 	return s
 }
 
-// follow runs fn from its entry state and lists the callees whose own changed.
+// follow runs fn from its entry state and lists the callees with a changed entry state.
 func (r *Result) follow(fn *ssa.Function) []*ssa.Function {
 	var changed []*ssa.Function
 	f := &flow{r: r, onCall: func(call ssa.CallInstruction, s *State) {
@@ -109,7 +109,7 @@ func (r *Result) arrive(site callgraph.Site, s *State) bool {
 func (r *Result) translate(site callgraph.Site, s *State) *State {
 	in := &State{Unknown: s.Unknown, locks: map[accesspath.Path]hold{}}
 	if site.Mode == callgraph.Go {
-		in.Unknown = false // a goroutine shares what it is started with
+		in.Unknown = false // a goroutine shares the objects that it is started with
 		r.handOver(in, site, s)
 		return in
 	}
@@ -166,7 +166,7 @@ func (r *Result) handOver(in *State, site callgraph.Site, s *State) {
 // some lock of the class.
 func anonymous(class string) accesspath.Path { return accesspath.Path{Fields: class} }
 
-// onlyHeld drops what is not surely held: on entry nothing else is known.
+// onlyHeld drops the locks that are not surely held: on entry nothing else is known.
 func onlyHeld(s *State) *State {
 	out := &State{Unknown: s.Unknown, locks: map[accesspath.Path]hold{}}
 	for p, h := range s.locks {
@@ -180,7 +180,7 @@ func onlyHeld(s *State) *State {
 
 // inCallee returns the names by which the callee reaches the caller's lock p:
 // unchanged for package variables and captured values, and through each
-// parameter whose argument p is reached from.
+// parameter with an argument that p is reached from.
 func inCallee(site callgraph.Site, p accesspath.Path) []accesspath.Path {
 	var paths []accesspath.Path
 	if _, global := p.Global(); global || site.Callee.Parent() != nil {
@@ -223,7 +223,7 @@ func (r *Result) calledOn(site callgraph.Site) ownership.Level {
 func (r *Result) receiverLevel(site callgraph.Site) ownership.Level {
 	if site.Callee.Signature.Recv() != nil && len(site.Args) > 0 {
 		if r.owner.LeadsToShared(site.Args[0].Type()) {
-			return ownership.Shared // what it leads to has a lock, which its callers hold or not
+			return ownership.Shared // the object that it leads to has a lock, which its callers hold or not
 		}
 		return r.owner.Of(site.Args[0], site.Instr)
 	}
@@ -286,7 +286,7 @@ func (r *Result) heldAround(fn *ssa.Function, i int) []effect {
 	return effects
 }
 
-// readDeclarations reads what fn's name and comments say of locks: gVisor's
+// readDeclarations reads fn's name and comments for locks: gVisor's
 // +checklocks:c.mu names one; conventions leave the entry state unknown.
 func (r *Result) readDeclarations(fn *ssa.Function) {
 	decl, ok := fn.Syntax().(*ast.FuncDecl)
@@ -312,7 +312,7 @@ func (r *Result) readDeclarations(fn *ssa.Function) {
 }
 
 // declareReleased has fn hold, on entry, the locks that it releases on all ways, whereas it takes none of their class:
-// they are handed to it by its callers, or by who has sent it a message.
+// they are handed to it by its callers, or by the goroutine that has sent it a message.
 //
 //	func (c *Cluster) finish() { c.current = nil; c.mu.Unlock() }
 func (r *Result) declareReleased(fn *ssa.Function) {

@@ -111,7 +111,7 @@ func (f *flow) step(s *State, instr ssa.Instruction, onCall func(ssa.CallInstruc
 
 // apply returns the state after a call has returned.
 func (f *flow) apply(s *State, call ssa.CallInstruction) *State {
-	// Functions that the callee may run, who knows whether.
+	// The callee may run these functions, or not.
 	for _, site := range f.r.callbacks(call) {
 		for _, e := range f.r.effects(site.Callee) {
 			if p, ok := e.in(site.Callee, site.Args); ok {
@@ -149,7 +149,7 @@ func (f *flow) apply(s *State, call ssa.CallInstruction) *State {
 
 // canBeOff reports whether call is one of Lock or Unlock on a lock that can be
 // switched off: its methods lock on some ways only. Taken as a whole it is a
-// lock like others; who switches it off answers for the consequences.
+// lock like others; the code that switches it off answers for the consequences.
 func (r *Result) canBeOff(call ssa.CallInstruction, effects []effect) bool {
 	if _, ok := r.callOp(call); !ok {
 		return false
@@ -170,7 +170,7 @@ func (r *Result) callbacks(call ssa.CallInstruction) []callgraph.Site {
 }
 
 // callOp recognises a call as an operation on a lock, also that of a method
-// value x.mu.Unlock, whose receiver is bound.
+// value x.mu.Unlock, which has its receiver bound.
 func (r *Result) callOp(call ssa.CallInstruction) (op, bool) {
 	if o, ok := r.lockOp(call.Common()); ok {
 		return o, true

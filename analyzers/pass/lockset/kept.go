@@ -41,7 +41,7 @@ func (r *Result) Kept(fn *ssa.Function, work *ir.Work) []Kept {
 	if len(w.conditions) > knowledge.ConditionsSplit {
 		return nil
 	}
-	// What the function locks itself, and what it defers.
+	// The locks that the function takes itself, and the calls that it defers.
 	var locks []*ssa.Call
 	for _, b := range fn.Blocks {
 		for _, instr := range b.Instrs {
@@ -92,11 +92,11 @@ type way struct {
 	state *State
 }
 
-// followed is a lock whose ways are searched.
+// followed is a lock from which the ways through the function are searched.
 type followed struct {
 	call *ssa.Call
 	op
-	object   ssa.Value // what leads to it
+	object   ssa.Value // leads to the lock
 	as       hold
 	released bool   // on some way
 	renewed  bool   // so that the loop may take it, or that of another object, in the next round
@@ -188,7 +188,7 @@ func (w *ways) pass(l *followed, at *way, instrs []ssa.Instruction) bool {
 	return true
 }
 
-// after returns the state behind the Lock: what is deferred before it counts, too.
+// after returns the state behind the Lock: calls that are deferred before it count, too.
 func (w *ways) after(l *followed) *State {
 	w.work.Spend(len(w.defers))
 	s := (&State{}).with(l.path, l.as)
@@ -200,7 +200,7 @@ func (w *ways) after(l *followed) *State {
 	return s
 }
 
-// decided returns what the branches that lead to b alone have decided.
+// decided returns the outcomes of the branches that lead to b alone.
 func (w *ways) decided(b *ssa.BasicBlock) known {
 	k := known(slices.Repeat([]byte{'?'}, len(w.conditions)))
 	if len(w.conditions) == 0 {

@@ -35,7 +35,7 @@ type Result struct {
 	local     map[*ssa.Function]*flow // from an entry state without locks
 	quiet     map[*ssa.Function]bool  // nothing in it changes a lock
 	conds     map[accesspath.Name]condAlias
-	spins     map[*ssa.Function]kind // methods that are lock operations by what they do
+	spins     map[*ssa.Function]kind // methods that are lock operations by their bodies
 	turns     map[string]turn        // channels that are locks, by class
 	flags     map[string]bool        // atomic flags that are locks, by class
 	points    map[*ssa.Function][]point
@@ -50,7 +50,7 @@ type Result struct {
 	united    map[*ssa.Function]bool      // in which no condition separates the paths
 }
 
-// foreign holds what functions of other packages take, as far as somebody has asked. Passes
+// foreign holds the locks that functions of other packages take, as far as a pass has asked. Passes
 // that run side by side ask.
 type foreign struct {
 	mu    sync.Mutex
@@ -87,13 +87,13 @@ func run(pass *analysis.Pass) (any, error) {
 		united:    map[*ssa.Function]bool{},
 	}
 	r.prog.Analyse(pass, func() {
-		// What is a lock, beside those of package sync?
+		// Find the locks beside those of package sync.
 		r.findConds()
 		r.findSpins()
 		r.findTurns()
 		r.findFlags()
-		// What each function does to the locks of its callers, callees first; what
-		// its comments and its name say of them.
+		// Sum up how each function changes the locks of its callers, callees first, and
+		// read its comments and its name for them.
 		for _, fn := range r.prog.Funcs {
 			r.effects(fn)
 			r.readDeclarations(fn)
@@ -104,7 +104,7 @@ func run(pass *analysis.Pass) (any, error) {
 		for _, fn := range r.prog.Funcs {
 			r.declareReleased(fn)
 		}
-		// What callers hold when they call it: only now each function is solved.
+		// Find the locks that callers hold when they call it: only now each function is solved.
 		r.inferEntries()
 		r.export()
 	})

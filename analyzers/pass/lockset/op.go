@@ -104,7 +104,7 @@ func holdsLock(t types.Type, depth int) bool {
 	return false
 }
 
-// classOf names the lock at address v by what declares it: pkg.Type.field or
+// classOf names the lock at address v by its declaration: pkg.Type.field or
 // pkg.var; a lock type of the package's own by pkg.Type; "" for others, such
 // as a *sync.Mutex that came as a parameter.
 func classOf(v ssa.Value) string {

@@ -137,8 +137,8 @@ func (r *Result) releases(fn *ssa.Function, class string) bool {
 }
 
 // HandedOn reports whether fn makes a closure or starts a goroutine that
-// releases a lock of the class, or calls a function whose goroutine waits for a Cond, and
-// so releases its lock:
+// releases a lock of the class, or calls a function with a goroutine that waits for a Cond,
+// and so releases its lock:
 //
 //	go func() { cond.Wait(); close(done) }()
 //	select { case <-done: … case <-time.After(timeout): … }

@@ -19,11 +19,11 @@ import (
 //	if !last { mu.Unlock() }
 //
 // So functions in which ways disagree are solved again with the state of each
-// block split by what is known of the conditions that they ask more than once.
-// That a condition on memory, c.f == nil, comes out alike as long as the function
-// itself does not assign it, is what the author relies on.
+// block split by the known outcomes of conditions that they ask more than once.
+// The author relies on it that a condition on memory, c.f == nil, comes out alike
+// as long as the function itself does not assign it.
 
-// condition is what several branches ask: a boolean value, or how a value
+// condition is a question of several branches: a boolean value, or how a value
 // or a location compares with a constant.
 type condition struct {
 	value    ssa.Value
@@ -36,8 +36,8 @@ var relations = map[token.Token]string{
 	token.EQL: "==", token.NEQ: "==", token.LSS: "<", token.GEQ: "<", token.LEQ: "<=", token.GTR: "<=",
 }
 
-// known has, for each condition of the function, what is known: '0' or '1' for
-// its outcome, '?' for nothing.
+// known has a byte for each condition of the function: '0' or '1' for
+// its outcome, '?' where that is not known.
 type known string
 
 func (k known) with(i int, outcome byte) known {
@@ -71,7 +71,7 @@ func (f *flow) splitWays(fn *ssa.Function, entry *State) {
 	for i := range start {
 		start[i] = '?'
 	}
-	// Solve again: a point is a block and what is known of the conditions there.
+	// Solve again: a point is a block with the known outcomes of the conditions there.
 	first := splitPoint{fn.Blocks[0], known(start)}
 	in, order := map[splitPoint]*State{first: entry}, []splitPoint{first}
 	for work := []splitPoint{first}; len(work) > 0; work = work[1:] {
@@ -140,7 +140,7 @@ func repeated(fn *ssa.Function) []condition {
 			list = append(list, c)
 		}
 	}
-	// What is set on one way only is handed on: locked = φ(locked, true).
+	// A value that is set on one way only is handed on: locked = φ(locked, true).
 	for i := 0; i < len(list) && len(list) <= knowledge.ConditionsSplit; i++ {
 		phi, ok := list[i].value.(*ssa.Phi)
 		if !ok || list[i].constant != "" {
@@ -164,8 +164,8 @@ func hasConstant(phi *ssa.Phi) bool {
 	return false
 }
 
-// conditionOf returns what the branch at the end of b asks, and on which of its
-// successors that is so.
+// conditionOf returns the condition of the branch at the end of b, and on which of its
+// successors it holds.
 func conditionOf(b *ssa.BasicBlock) (c condition, yes int, ok bool) {
 	if len(b.Instrs) == 0 {
 		return condition{}, 0, false
@@ -208,8 +208,8 @@ func located(c condition) condition {
 	return c
 }
 
-// forget returns what is known after instr: it may compute anew what a condition
-// asks, or assign it.
+// forget returns the known outcomes after instr: it may compute the value of a condition
+// anew, or assign it.
 func forget(k known, conditions []condition, instr ssa.Instruction) known {
 	for i, c := range conditions {
 		switch instr := instr.(type) {
@@ -227,8 +227,8 @@ func forget(k known, conditions []condition, instr ssa.Instruction) known {
 	return k
 }
 
-// taken returns what is known when control goes from b to its i-th successor,
-// and whether it can.
+// taken returns the known outcomes when control goes from b to its i-th successor,
+// and whether control can go there.
 func taken(k known, conditions []condition, b *ssa.BasicBlock, i int) (known, bool) {
 	if c, yes, ok := conditionOf(b); ok && b.Succs[0] != b.Succs[1] {
 		for j := range conditions {
@@ -245,7 +245,7 @@ func taken(k known, conditions []condition, b *ssa.BasicBlock, i int) (known, bo
 	return chosen(k, conditions, b, b.Succs[i]), true
 }
 
-// chosen returns what is known once the conditions that the ways to succ choose
+// chosen returns the known outcomes once the conditions that the ways to succ choose
 // have their values.
 func chosen(k known, conditions []condition, from, succ *ssa.BasicBlock) known {
 	before := k

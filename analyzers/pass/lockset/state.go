@@ -26,7 +26,7 @@ const (
 
 type hold struct {
 	status status
-	since  ssa.Instruction // what took it; nil: held on entry, or taken in several places
+	since  ssa.Instruction // took it; nil: held on entry, or taken in several places
 	class  string
 	// back: the function gave it up before without having taken it, so that
 	// to take it again changes nothing for the caller.
@@ -59,7 +59,7 @@ type State struct {
 	Unknown bool
 
 	once sync.Once
-	held []Held // what Held lists, once it was asked for
+	held []Held // the result of Held, once it was asked for
 }
 
 // Held lists the locks that are surely held, by path. The list is not to be
@@ -99,7 +99,7 @@ func (s *State) Has(p accesspath.Path) (Held, bool) {
 	return h.at(p), h.status == held || h.status == heldRead
 }
 
-// Known is what is known of one lock at an instruction, held or not.
+// Known is the state of one lock at an instruction, held or not.
 type Known struct {
 	Path   accesspath.Path
 	Class  string
@@ -234,8 +234,8 @@ func sameResult(p, q accesspath.Path) bool {
 	return (!a.Call.IsInvoke() || same(a.Call.Value, b.Call.Value)) && slices.EqualFunc(a.Call.Args, b.Call.Args, same)
 }
 
-// forgetOld returns the state when v is computed: what it stood for before, in an
-// earlier round of a loop, has no name any more.
+// forgetOld returns the state when v is computed: its value in an earlier round
+// of a loop has no name any more.
 func (s *State) forgetOld(v ssa.Value) *State {
 	if len(s.locks) == 0 || !accesspath.MayRoot(v) {
 		return s
@@ -255,7 +255,7 @@ func (s *State) reassign(p accesspath.Path) *State {
 	})
 }
 
-// rename leaves the locks whose path is lost known by their class only.
+// rename leaves the locks with a lost path known by their class only.
 func (s *State) rename(lost func(accesspath.Path) bool) *State {
 	out := s
 	for p, h := range s.locks {
@@ -270,7 +270,7 @@ func (s *State) rename(lost func(accesspath.Path) bool) *State {
 	return out
 }
 
-// join returns what holds on both of two ways that meet.
+// join returns the state that holds on both of two ways that meet.
 func join(a, b *State) *State {
 	if a == nil || a == b {
 		return b

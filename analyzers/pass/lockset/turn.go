@@ -13,13 +13,13 @@ import (
 	"github.com/interlock-go/interlock/analyzers/pass/accesspath"
 )
 
-// A channel with room for one message is a lock where all who use it both send and receive:
+// A channel with room for one message is a lock where all its users both send and receive:
 //
 //	l.sem <- struct{}{}              turn := make(chan struct{}, 1)
 //	defer func() { <-l.sem }()       turn <- struct{}{} // released at first
 //	f()                              go func() { <-turn; f(); turn <- struct{}{} }()
 //
-// Such a lock is among [State.Turns] and not among those of [State.Held]: it orders what is done under it, but no
+// Such a lock is among [State.Turns] and not among those of [State.Held]: it orders the code under it, but no
 // guard is inferred from it, and no patch takes it.
 
 // turnPrefix begins the classes of channels.
@@ -29,7 +29,7 @@ func isTurn(class string) bool {
 	return strings.HasPrefix(class, turnPrefix) || strings.HasPrefix(class, flagPrefix)
 }
 
-// channel is what the package does with a local channel, or with those of a field or package variable.
+// channel is the use that the package makes of a local channel, or of those of a field or package variable.
 type channel struct {
 	single bool // made with room for one message
 	other  bool // made otherwise too, or used otherwise than by sends and receives
@@ -54,7 +54,7 @@ func (r *Result) findTurns() {
 		if !c.single || c.other {
 			continue
 		}
-		// Who makes one that is released at first sends once more than it receives.
+		// The function that makes a channel which is released at first sends once more than it receives.
 		filled := false
 		if u := c.users[c.maker]; u != nil && u.sends == u.receives+1 {
 			filled = true
@@ -73,7 +73,7 @@ func (r *Result) findTurns() {
 // turn is a channel that is a lock.
 type turn struct{ bySending bool } // it is acquired by a send, and released by a receive; else the other way round
 
-// noteChannels notes what instr does with channels.
+// noteChannels notes how instr uses channels.
 func (r *Result) noteChannels(all map[string]*channel, fn *ssa.Function, instr ssa.Instruction) {
 	at := func(v ssa.Value) *channel {
 		class := channelClass(v)
@@ -163,7 +163,7 @@ func channelClass(v ssa.Value) string {
 	return turnPrefix
 }
 
-// activation returns the function whose activation fn belongs to: a literal that is called or deferred where it
+// activation returns the function that fn runs as a part of: a literal that is called or deferred where it
 // stands belongs to the function around it.
 func activation(fn *ssa.Function) *ssa.Function {
 	for fn.Parent() != nil && calledInPlace(fn) {

@@ -9,19 +9,19 @@
 //   - a store in an object that came from elsewhere, or a call of unknown
 //     code, makes it [Handed] on: perhaps others reach it, perhaps not.
 //
-// What a function returns after it made it, and let others know of it only by
+// An object that a function returns after it made it, and let others know of it only by
 // the calls that build it, is Handed on, and so is the result of a call through
 // an interface of which some method in the package returns a fresh object.
 //
 // Publications are instructions, and an access is judged by those that can
-// come before it. What closures and callees do counts where they are called.
+// come before it. Publications in closures and callees count where these are called.
 // An object stored in another fresh object is published with that one.
 //
 // A Fresh verdict is meant to hold (the monitor skips such accesses), except
-// what Cell and Path of accesspath guess about captured variables, which
+// for the guesses of Cell and Path of accesspath about captured variables, which
 // follow every assignment. Handed errs on the side of silence.
 //
-// Cost: what shares an object is found once (not at all in functions of more than 50,000 instructions), in time linear
-// in the uses of the values that carry it. A question is linear in the values that lead to the place and in what
-// shares their objects. The levels of parameters are found in as many rounds as calls go round in circles.
+// Cost: the publications of an object are found once (not at all in functions of more than 50,000 instructions), in
+// time linear in the uses of the values that carry it. A question is linear in the values that lead to the place and in
+// the publications of their objects. The levels of parameters are found in as many rounds as calls go round in circles.
 package ownership

@@ -54,8 +54,8 @@ func (r *Result) returnsFresh(fn *ssa.Function, i int) bool {
 }
 
 // builtResult reports whether result i of the call is nil or an object that
-// the callee made, and that others know of at most from what the callee called
-// to build it.
+// the callee made, and that others know of at most from the functions that the
+// callee called to build it.
 func (r *Result) builtResult(call *ssa.Call, i int) bool {
 	fn := ir.Origin(call.Call.StaticCallee())
 	if fn == nil || len(fn.Blocks) == 0 {
@@ -150,12 +150,12 @@ func isReference(t types.Type) bool {
 	return false
 }
 
-// findParamLevels finds how far callers share what they pass, for functions
-// whose callers are known: assume that all of it is fresh, and raise the
+// findParamLevels finds how far callers share the objects that they pass, for
+// functions with known callers: assume that all are fresh, and raise the
 // parameters that a call contradicts until none is left to raise.
 func (r *Result) findParamLevels() {
 	r.findValueCalls()
-	// All is fresh at first, also what functions are handed that run as values.
+	// All is fresh at first, also the arguments of functions that run as values.
 	for _, f := range r.prog.Funcs {
 		if (len(r.graph.Sites(f)) == 0 || !r.graph.Closed(f)) && len(r.callsByValue(f)) == 0 {
 			continue

@@ -8,7 +8,7 @@ import (
 )
 
 // Held returns how far the map that the variable at addr holds is known to others when instruction at runs: as
-// far as the variable, and as what is stored there.
+// far as the variable, and as the maps that are stored there.
 //
 //	c := *q
 //	c.m[k]++ // c is this function's own, and the map that it holds is not
@@ -16,7 +16,7 @@ import (
 //	t := &T{m: shared}
 //	t.m[k]++ // likewise
 //
-// As an opinion, what a new object holds is as new as itself, unless the object is a copy of another one.
+// As an opinion, the map in a new object is as new as itself, unless the object is a copy of another one.
 func (r *Result) Held(addr ssa.Value, at ssa.Instruction) Level {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -58,14 +58,14 @@ type heldKey struct {
 	field  int
 }
 
-// stored is what is stored in a field of an object that its function has allocated: all is false where a store may be
-// elsewhere. It is collected once, however often the field is accessed.
+// stored lists the values that are stored in a field of an object that its function has allocated: all is false where
+// a store may be elsewhere. It is collected once, however often the field is accessed.
 type stored struct {
 	values []ssa.Value
 	all    bool
 }
 
-// collect adds what is stored in the field of object, and reports whether that is all.
+// collect adds the values that are stored in the field of object, and reports whether these are all.
 func (s *stored) collect(object *ssa.Alloc, field int, seen map[ssa.Value]bool) bool {
 	if seen[object] {
 		return true // a loop: the other stores decide
@@ -84,7 +84,7 @@ func (s *stored) collect(object *ssa.Alloc, field int, seen map[ssa.Value]bool) 
 	})
 }
 
-// collectAt adds what is stored in the field at addr, and reports whether it is only loaded beside that.
+// collectAt adds the values that are stored in the field at addr, and reports whether it is only loaded beside that.
 func (s *stored) collectAt(addr *ssa.FieldAddr) bool {
 	return !slices.ContainsFunc(*addr.Referrers(), func(ref ssa.Instruction) bool {
 		switch ref := ref.(type) {
@@ -98,7 +98,7 @@ func (s *stored) collectAt(addr *ssa.FieldAddr) bool {
 	})
 }
 
-// collectCopy adds what a field of v, a struct, holds, and reports whether that is known: v is a zero value, or a
+// collectCopy adds the value in a field of v, a struct, and reports whether that is known: v is a zero value, or a
 // literal that was built in a variable of its own.
 func (s *stored) collectCopy(v ssa.Value, field int, seen map[ssa.Value]bool) bool {
 	switch v := v.(type) {

@@ -42,7 +42,7 @@ func (r *Result) Starts(base ssa.Value, at ssa.Instruction) (starts []ssa.CallIn
 }
 
 // Made reports whether the function of at allocated the object in which base
-// lies, itself or by a constructor, no matter who has come to know of it since.
+// lies, itself or by a constructor, no matter which functions know of it since.
 func (r *Result) Made(base ssa.Value, at ssa.Instruction) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -54,8 +54,8 @@ func (r *Result) Made(base ssa.Value, at ssa.Instruction) bool {
 }
 
 // MadeKnownByCalls reports whether the function of at made the object in which
-// base lies, and only what it called before at, none of its own go statements,
-// sends and assignments, may have shared it.
+// base lies, and only functions that it called before at, none of its own go
+// statements, sends and assignments, may have shared it.
 func (r *Result) MadeKnownByCalls(base ssa.Value, at ssa.Instruction) bool {
 	if !r.Made(base, at) {
 		return false
@@ -71,7 +71,7 @@ func (r *Result) MadeKnownByCalls(base ssa.Value, at ssa.Instruction) bool {
 
 // MadeByCallers reports whether base lies in an object that comes as a
 // parameter, and every caller has made it itself or by such a helper: the
-// function is part of what sets the object up.
+// function is part of the code that sets the object up.
 func (r *Result) MadeByCallers(base ssa.Value, at ssa.Instruction) bool {
 	return r.madeByCallers(base, at, 0)
 }

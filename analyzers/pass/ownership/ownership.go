@@ -16,7 +16,7 @@ import (
 	"github.com/interlock-go/interlock/analyzers/pass/ir"
 )
 
-// Analyzer answers who owns an object at an instruction.
+// Analyzer answers which goroutines own an object at an instruction.
 var Analyzer = &analysis.Analyzer{
 	Name:       "interlockownership",
 	Doc:        "find objects that no other goroutine can reach yet",
@@ -35,7 +35,7 @@ const (
 	Shared              // other goroutines can reach it, or nothing is known of it
 )
 
-// Behaviour is the fact of what a function does with ownership.
+// Behaviour is the fact of how a function changes ownership.
 type Behaviour struct {
 	// FreshResults are the indexes of results that are nil or fresh.
 	FreshResults []int
@@ -85,7 +85,7 @@ type Result struct {
 	arounds   map[[2]*ssa.BasicBlock]map[*ssa.BasicBlock]bool
 	methods   map[methodKey]bool // of interfaces: whether one that is known returns fresh objects
 	held      map[heldKey]stored
-	params    map[*ssa.Parameter]Level    // how far callers share what they pass; absent: Shared
+	params    map[*ssa.Parameter]Level    // how far callers share the argument; absent: Shared
 	stores    map[*types.Var][]*ssa.Store // of the fields that findPointees is about
 	sharing   map[*types.Var]bool         // see pointsToShared
 	// valueCalls are the calls of function values by their signatures.
@@ -145,7 +145,7 @@ func newResult(pass *analysis.Pass, graph *callgraph.Graph, strict bool) *Result
 	return r
 }
 
-// Proven returns answers that a proof may rest on: what tests do counts, and an
+// Proven returns answers that a proof may rest on: code of tests counts, and an
 // object that lies in another one goes where that goes. Those of r itself are
 // opinions on how the package is meant to be used.
 func (r *Result) Proven() *Result { return r.proven }
@@ -237,8 +237,8 @@ func (r *Result) worst(values []ssa.Value, at ssa.Instruction, seen map[ssa.Valu
 	return level
 }
 
-// loaded judges what a load returns: the contents of a captured variable, or
-// what a field of another object points to, of which nothing is certain.
+// loaded judges the value of a load: the contents of a captured variable, or the
+// pointee of a field of another object, of which nothing is certain.
 func (r *Result) loaded(load *ssa.UnOp, at ssa.Instruction, seen map[ssa.Value]bool) Level {
 	if load.Op == token.ARROW {
 		return Handed // a received object is the receiver's by custom
@@ -263,7 +263,7 @@ func (r *Result) loaded(load *ssa.UnOp, at ssa.Instruction, seen map[ssa.Value]b
 }
 
 // copied reports whether addr is a field of a local struct that was copied as
-// a whole from where others may reach what its pointers lead to: the copy is
+// a whole from an object with pointees that others may reach: the copy is
 // private, its pointees are not. A field that the function assigns itself is
 // judged by that.
 func (r *Result) copied(addr ssa.Value, at ssa.Instruction, seen map[ssa.Value]bool) bool {
@@ -309,8 +309,8 @@ func assigned(fa *ssa.FieldAddr) bool {
 	})
 }
 
-// copyOfShared reports whether v, a struct, is a copy of what others may
-// reach: loaded from a shared object, or passed by value by callers who did
+// copyOfShared reports whether v, a struct, is a copy of one that others may
+// reach: loaded from a shared object, or passed by value by callers that did
 // not make it themselves.
 func (r *Result) copyOfShared(v ssa.Value, at ssa.Instruction, seen map[ssa.Value]bool) bool {
 	if seen[v] {
@@ -328,7 +328,7 @@ func (r *Result) copyOfShared(v ssa.Value, at ssa.Instruction, seen map[ssa.Valu
 	return false
 }
 
-// passedByValue reports whether some caller passes a copy of what is shared as
+// passedByValue reports whether some caller passes a copy of a shared struct as
 // p; callers of other packages may.
 func (r *Result) passedByValue(p *ssa.Parameter, seen map[ssa.Value]bool) bool {
 	fn := p.Parent()
@@ -341,7 +341,7 @@ func (r *Result) passedByValue(p *ssa.Parameter, seen map[ssa.Value]bool) bool {
 	})
 }
 
-// transfersOwnership reports whether what a call returns belongs to its caller, as that of a pool does.
+// transfersOwnership reports whether the result of a call belongs to its caller, as that of a pool does.
 func transfersOwnership(call *ssa.Call) bool {
 	fn := call.Call.StaticCallee()
 	return fn != nil && fn.Name() == "Get" && fn.Signature.Recv() != nil &&

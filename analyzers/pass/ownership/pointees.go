@@ -9,8 +9,8 @@ import (
 	"github.com/interlock-go/interlock/analyzers/pass/accesspath"
 )
 
-// findPointees collects what is stored, outside of tests, in fields that point to structs with a lock, which
-// are made to be shared.
+// findPointees collects the values that are stored, outside of tests, in fields that point to structs with a lock,
+// which are made to be shared.
 func (r *Result) findPointees() {
 	r.stores = map[*types.Var][]*ssa.Store{}
 	r.sharing = map[*types.Var]bool{}
@@ -102,7 +102,7 @@ func (r *Result) alwaysShared(field *types.Var) bool {
 	if shared, known := r.sharing[field]; known {
 		return shared
 	}
-	r.sharing[field] = true // what is stored where it comes from adds nothing
+	r.sharing[field] = true // a value that was loaded from the field itself adds nothing
 	for _, st := range r.stores[field] {
 		if r.level(st.Val, st, map[ssa.Value]bool{}) != Shared {
 			r.sharing[field] = false

@@ -8,7 +8,7 @@ import (
 )
 
 // point is an instruction of the allocating function during which another
-// one, perhaps in a closure, runs; level is what the way there adds.
+// one, perhaps in a closure, runs; level is the sharing that the way there adds.
 type point struct {
 	instr ssa.Instruction
 	level Level

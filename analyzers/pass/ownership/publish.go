@@ -17,8 +17,8 @@ type publication struct {
 	level Level
 }
 
-// publications lists what publishes the object, in its own function; what a
-// closure does stands at the places where the closure runs.
+// publications lists the instructions that publish the object, in its own function;
+// those of a closure stand at the places where the closure runs.
 func (r *Result) publications(object ssa.Value) []publication {
 	if pubs, ok := r.published[object]; ok {
 		return pubs
@@ -60,7 +60,7 @@ type walker struct {
 	r    *Result
 	seen map[ssa.Value]bool
 	pubs []publication
-	held map[ssa.Value]bool // what the object may lie in has been followed, if strict
+	held map[ssa.Value]bool // the objects that hold it have been followed, if strict
 	// links are the stores of the object in other objects of the function.
 	links []ssa.Instruction
 }
@@ -110,7 +110,7 @@ func (w *walker) carrier(v ssa.Value) {
 	w.seen[v] = true
 	for _, ref := range *v.Referrers() {
 		switch ref := ref.(type) {
-		// What points into the object, or holds it in another form, carries it on.
+		// A value that points into the object, or holds it in another form, carries it on.
 		case *ssa.FieldAddr:
 			w.carrier(ref)
 		case *ssa.IndexAddr:
@@ -129,7 +129,7 @@ func (w *walker) carrier(v ssa.Value) {
 			if ref.Value == v || ref.Key == v {
 				w.storedIn(ref.Map, ref)
 			}
-		// Who receives it may be anybody.
+		// Any goroutine may receive it.
 		case *ssa.Send:
 			if ref.X == v {
 				w.publish(ref, Shared)
@@ -214,8 +214,8 @@ func (w *walker) link(container ssa.Value, at ssa.Instruction) {
 	}
 }
 
-// holder follows v, in which the object may lie, or an address within: what is
-// loaded from there may be the object, or another one that it lies in.
+// holder follows v, in which the object may lie, or an address within: a value that
+// is loaded from there may be the object, or another one that it lies in.
 func (w *walker) holder(v ssa.Value) {
 	if w.held[v] || v.Referrers() == nil {
 		return
@@ -390,8 +390,8 @@ func (r *Result) importedLeak(fn *ssa.Function, i int) Level {
 	return Handed
 }
 
-// keepsPrivate is the table of foreign functions that never pass on what they
-// are given: methods of locks, wait groups and atomics on their own receiver.
+// keepsPrivate is the table of foreign functions that never pass on their
+// arguments: methods of locks, wait groups and atomics on their own receiver.
 func keepsPrivate(fn *ssa.Function) bool {
 	recv := fn.Signature.Recv()
 	if recv == nil {

@@ -85,7 +85,7 @@ func (r *Result) callsByValue(f *ssa.Function) []ssa.CallInstruction {
 	return known.calls
 }
 
-// passedToValue returns how far calls of function values share what they pass as parameter i.
+// passedToValue returns how far calls of function values share the objects that they pass as parameter i.
 func (r *Result) passedToValue(calls []ssa.CallInstruction, i int) Level {
 	level := Fresh
 	for _, call := range calls {

@@ -2,24 +2,24 @@
 // one variable that nothing orders, without knowing a guard: those of a function
 // and of a goroutine that it starts, or of two such goroutines. Tests count.
 //
-// Each function has a summary: what it and its callees access of what their
-// caller has, with the locks held; the goroutines that it leaves running; and
+// Each function has a summary: the accesses that it and its callees make to
+// variables of their caller, with the locks held; the goroutines that it leaves running; and
 // its synchronisation, as signals that it waits for and signals that it may give
 // on. A function is judged with the goroutines that it starts, itself or by a
 // callee that returns meanwhile. For an access of the starter, control must come to
 // it from the start without waiting for a signal that the goroutine may give
 // after its own access (a channel, a WaitGroup, a Once; a lock or an atomic if a
-// branch decides by what it shows), and the goroutine must not have waited for a
-// signal of the starter. For two goroutines, none of them may wait for what the
-// other signals.
+// branch decides by its state), and the goroutine must not have waited for a
+// signal of the starter. For two goroutines, none of them may wait for a signal
+// of the other.
 //
-// What is unknown orders: code of other packages, unless it is known as
+// Unknown code orders: that of other packages, unless it is known as
 // quiet, function values that could not be followed, methods of interfaces. Two
-// accesses mean one variable if they have the same path from what the starter has,
-// and are not made anew on the way.
+// accesses mean one variable if they have the same path from an object of the starter,
+// and no object on the way is made anew.
 //
-// What the simulation of a test or of main shows is added (package simulation): it follows function values,
-// methods behind interfaces and other names of objects.
+// The races that the simulation of a test or of main shows are added (package simulation): it follows function
+// values, methods behind interfaces and other names of objects.
 //
 // Missed: other names for one object, elements of slices by variable indexes,
 // goroutines that others than the function and its callees start. Reported

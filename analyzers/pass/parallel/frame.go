@@ -71,8 +71,8 @@ func touches(instr ssa.Instruction) bool {
 	return false
 }
 
-// findSyncs notes what instructions wait for and give: deferred calls do where
-// they run, and a loop waits at its head for what each round waits for, as one that
+// findSyncs notes the signals that instructions wait for and give: deferred calls do where
+// they run, and a loop waits at its head for the signals of each round, as one that
 // receives n times does.
 func (f *frame) findSyncs() {
 	// On the way into a block, and in it.
@@ -115,8 +115,8 @@ func (f *frame) note(instr ssa.Instruction, s syncs) {
 	}
 }
 
-// atEnd returns what the deferred calls wait for that surely run at the end, and
-// what those give that may run.
+// atEnd returns the signals that the deferred calls wait for which surely run at the end,
+// and those that deferred calls give which may run.
 func (f *frame) atEnd(end *ssa.RunDefers) syncs {
 	var s syncs
 	for _, d := range f.deferred {
@@ -128,7 +128,7 @@ func (f *frame) atEnd(end *ssa.RunDefers) syncs {
 	return s
 }
 
-// hoist has the heads of loops wait for what each round waits for, and the
+// hoist has the heads of loops wait for the signals of each round, and the
 // branches before them that may leave the loop out.
 func (f *frame) hoist() {
 	for _, latch := range f.fn.Blocks {
@@ -152,7 +152,7 @@ func (f *frame) hoist() {
 	}
 }
 
-// eachRound returns what every round of a loop waits for.
+// eachRound returns the signals that every round of a loop waits for.
 func (f *frame) eachRound(head, latch *ssa.BasicBlock) []signal {
 	f.work.Spend(len(f.ops) + len(f.entered))
 	inside := func(b *ssa.BasicBlock) bool { return head.Dominates(b) && b.Dominates(latch) }
@@ -178,8 +178,8 @@ func strong(list []signal) []signal {
 	return slices.DeleteFunc(slices.Clone(list), signal.weak)
 }
 
-// callSyncs returns what a call waits for on every way through the callee, and
-// what it may give.
+// callSyncs returns the signals that a call waits for on every way through the callee, and
+// those that it may give.
 func (f *frame) callSyncs(call ssa.CallInstruction) syncs {
 	site, known := f.only(call)
 	if !known {

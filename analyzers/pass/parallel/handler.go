@@ -11,9 +11,9 @@ import (
 	"github.com/interlock-go/interlock/analyzers/pass/ir"
 )
 
-// handlers finds the literals that package net/http runs in a goroutine for each request, and that change in each what
-// their function has declared for all. What a handler sets once, as the answer to the one request that is expected, is
-// left out, and so are handlers in tests, which mostly make one request after another.
+// handlers finds the literals that package net/http runs in a goroutine for each request, and that change in each a
+// variable that their function has declared for all. A variable that a handler sets once, as the answer to the one
+// request that is expected, is left out, and so are handlers in tests, which mostly make one request after another.
 //
 //	hits := map[string]int{}; return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { hits[r.Host]++ })
 func (b *builder) handlers() {
@@ -67,7 +67,7 @@ func capturedBy(fn *ssa.Function, p Place) bool {
 	return false
 }
 
-// accumulates reports whether t changes a map, or computes what it stores from what was there.
+// accumulates reports whether t changes a map, or computes the stored value from the one that was there.
 func accumulates(t *Touch) bool {
 	if t.Place.aspect == contents {
 		return true

@@ -73,7 +73,7 @@ func (m mapping) path(p accesspath.Path) (accesspath.Path, bool) {
 			return m.result(p)
 		}
 	}
-	// What the callee captures has the same name in every function within that of its root.
+	// A variable that the callee captures has the same name in every function within that of its root.
 	for fn := m.site.Caller; fn != nil; fn = fn.Parent() {
 		if p.Root.Parent() == fn {
 			return p, true
@@ -82,7 +82,7 @@ func (m mapping) path(p accesspath.Path) (accesspath.Path, bool) {
 	return accesspath.Path{}, false
 }
 
-// result returns the path of what the callee has made and returns.
+// result returns the path of an object that the callee has made and returns.
 func (m mapping) result(p accesspath.Path) (accesspath.Path, bool) {
 	call, ok := m.site.Instr.(*ssa.Call)
 	if !ok || m.site.Through != nil {
@@ -103,9 +103,9 @@ func (m mapping) result(p accesspath.Path) (accesspath.Path, bool) {
 	return accesspath.Path{}, false
 }
 
-// signals returns those that mean something to the caller. Of what the callee
-// may do it keeps what it cannot name, too, unless the callee has made the object for
-// itself alone.
+// signals returns those that mean something to the caller. Of signals that the callee
+// may give it keeps those that it cannot name, too, unless the callee has made the object
+// for itself alone.
 func (m mapping) signals(list []signal, may bool) []signal {
 	var moved []signal
 	for _, s := range list {
@@ -144,7 +144,7 @@ func (m mapping) touch(t *Touch, at ssa.Instruction, locks []held) *Touch {
 	if local, ok := path.Root.(*ssa.Alloc); ok && !local.Heap {
 		return nil
 	}
-	// What orders it, and by which locks, in the names of the caller.
+	// Put the signals and locks that order it into the names of the caller.
 	moved := *t
 	moved.at = at
 	moved.Place.Path = path

@@ -9,7 +9,7 @@ import (
 	"github.com/interlock-go/interlock/analyzers/pass/ir"
 )
 
-// after returns what the function has waited for on every way to instruction
+// after returns the signals that the function has waited for on every way to instruction
 // at.
 func (f *frame) after(at ssa.Instruction) []signal {
 	if waits, ok := f.passed[at]; ok {
@@ -30,7 +30,7 @@ func (f *frame) after(at ssa.Instruction) []signal {
 	return f.passed[at]
 }
 
-// merged returns what each of the ways that meet in b has waited for, other than by a loop around b:
+// merged returns the signals that each of the ways that meet in b has waited for, other than by a loop around b:
 //
 //	if done == nil { <-ch } else { select { case <-done: return; case <-ch: } }
 func (f *frame) merged(b *ssa.BasicBlock) []signal {
@@ -58,8 +58,8 @@ func (f *frame) merged(b *ssa.BasicBlock) []signal {
 	return f.joins[b]
 }
 
-// once returns the one list of the function with these signals, so that what is
-// worked out for a list is worked out once.
+// once returns the one list of the function with these signals, so that results
+// for a list are worked out once.
 func (f *frame) once(list []signal) []signal {
 	f.work.Spend(len(f.lists))
 	for _, have := range f.lists {
@@ -107,7 +107,7 @@ func decides(d, b *ssa.BasicBlock) (*ssa.If, bool) {
 	})
 }
 
-// then returns what the function may give after instruction at.
+// then returns the signals that the function may give after instruction at.
 func (f *frame) then(at ssa.Instruction) []signal {
 	if gives, ok := f.coming[at]; ok {
 		return gives
@@ -123,7 +123,7 @@ func (f *frame) then(at ssa.Instruction) []signal {
 	return f.coming[at]
 }
 
-// closure adds to what is given what goroutines give on that wait for it.
+// closure adds to the given signals those that goroutines which wait for them give on.
 func (f *frame) closure(given []signal) []signal {
 	given = slices.Clone(given)
 	all := []syncs{}
@@ -144,7 +144,7 @@ func (f *frame) closure(given []signal) []signal {
 }
 
 // comesTo reports whether control may come from instruction from to instruction
-// to without waiting for what was given, and without making the object of path
+// to without waiting for a given signal, and without making the object of path
 // anew.
 func (f *frame) comesTo(from, to ssa.Instruction, path accesspath.Path, given []signal) bool {
 	seen := map[*ssa.BasicBlock]bool{}
@@ -176,7 +176,7 @@ func (f *frame) comesTo(from, to ssa.Instruction, path accesspath.Path, given []
 	return walk(b, b.Instrs[f.flow.Index(from)+1:])
 }
 
-// renews reports whether instr computes what roots the path, or an index in it.
+// renews reports whether instr computes the root of the path, or an index in it.
 func renews(instr ssa.Instruction, path accesspath.Path) bool {
 	v, ok := instr.(ssa.Value)
 	return ok && path.Root != nil && path.Uses(v)

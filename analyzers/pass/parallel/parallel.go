@@ -127,7 +127,7 @@ func (f *frame) withStarter(s *strand, t *Touch) {
 		if given == nil {
 			given = f.closure(t.then)
 		}
-		// The goroutine may have waited for what the starter signals after its access.
+		// The goroutine may have waited for a signal of the starter after its access.
 		if meet(given, o.after) || meet(f.closure(add(slices.Clone(o.then), f.then(o.at)...)), t.after) {
 			continue
 		}
@@ -167,13 +167,13 @@ func (f *frame) withOther(s *strand, t *Touch, o *strand) {
 	}
 }
 
-// entry is what the callers of a function may hold.
+// entry is the locks that the callers of a function may hold.
 type entry struct {
 	locks   []held
 	unknown bool // some of them may hold more
 }
 
-// findEntry finds what some caller of the function may hold in all of it.
+// findEntry finds the locks that some caller of the function may hold in all of it.
 func (f *frame) findEntry() {
 	first := true
 	f.lockset.Walk(f.fn, func(_ ssa.Instruction, s *lockset.State) {
@@ -196,7 +196,7 @@ func (e entry) guards(t *Touch) bool {
 	return commonLock(e.locks, t.locks) || e.unknown && len(t.locks) > 0
 }
 
-// decided reports whether a branch decides about t by what the function or a callee writes
+// decided reports whether a branch decides about t by a value that the function or a callee writes
 // before the goroutines of s are started, as a flag that shows that they run. A parameter is no such flag.
 func (f *frame) decided(s *strand, t *Touch) bool {
 	return len(t.tests) > 0 && slices.ContainsFunc(f.touches, func(w *Touch) bool {

@@ -14,7 +14,7 @@ import (
 	"github.com/interlock-go/interlock/analyzers/pass/ir"
 )
 
-// aspect is what of a variable is accessed.
+// aspect is the part of a variable that is accessed.
 type aspect int
 
 const (
@@ -36,7 +36,7 @@ func (p Place) Local() (*ssa.Alloc, bool) {
 		types.Identical(p.typ, elem(cell.Type()))
 }
 
-// Contents reports whether p is what a map holds, or the inside of an object.
+// Contents reports whether p is the contents of a map, or the inside of an object.
 func (p Place) Contents() bool { return p.aspect == contents }
 
 // varies reports whether p is an element at an index that is computed: each goroutine
@@ -114,11 +114,11 @@ type access struct {
 	place Place
 	mode  finding.Mode
 	addr  ssa.Value // the location; for contents that of the variable which holds them
-	by    ssa.Value // what leads to it
+	by    ssa.Value // leads to it
 }
 
-// accessesOf lists the accesses that an instruction makes itself to what
-// others may reach.
+// accessesOf lists the accesses that an instruction makes itself to variables
+// that others may reach.
 func accessesOf(instr ssa.Instruction) []access {
 	switch instr := instr.(type) {
 	case *ssa.UnOp:
@@ -165,7 +165,7 @@ func location(addr ssa.Value, mode finding.Mode) []access {
 	return []access{{Place{path, itself, elem(addr.Type())}, mode, addr, addr}}
 }
 
-// inside is an access to what the map v holds.
+// inside is an access to the contents of the map v.
 func inside(v ssa.Value, mode finding.Mode) []access {
 	if _, isMap := v.Type().Underlying().(*types.Map); !isMap {
 		return nil
@@ -199,8 +199,8 @@ func shared(v ssa.Value) accesspath.Path {
 	return path
 }
 
-// spilled returns the path from the parameter whose copy local is, for what a
-// pointer in the copy leads to; none for the copy itself.
+// spilled returns the path from the parameter that local is a copy of, for an object that
+// a pointer in the copy leads to; none for the copy itself.
 //
 //	func (e Entry) On() bool { return e.L.on }
 func spilled(local *ssa.Alloc, v ssa.Value, path accesspath.Path) accesspath.Path {
@@ -239,8 +239,8 @@ func followsPointer(v ssa.Value) bool {
 	}
 }
 
-// byCall lists what builtin functions, operations of sync/atomic and methods of
-// containers of the standard library access.
+// byCall lists the accesses of builtin functions, operations of sync/atomic and methods of
+// containers of the standard library.
 func byCall(call *ssa.CallCommon) []access {
 	// Match delete(m, k), clear(m) and len(m).
 	if b, ok := call.Value.(*ssa.Builtin); ok {

@@ -10,7 +10,7 @@ import (
 	"github.com/interlock-go/interlock/analyzers/pass/ir"
 )
 
-// polls returns what a helper waits for that is handed a condition, which it asks until that holds:
+// polls returns the signals that a helper waits for which is handed a condition and asks it until that holds:
 //
 //	eventually(t, func() bool { return ready.Load() })
 func (f *frame) polls(call ssa.CallInstruction) (waits []signal) {
@@ -46,7 +46,7 @@ func shown(list []signal) (all []signal) {
 	return all
 }
 
-// isCondition reports whether v is a function without parameters whose first result is a bool.
+// isCondition reports whether v is a function without parameters and with a bool as its first result.
 func isCondition(v ssa.Value) bool {
 	sig, ok := v.Type().Underlying().(*types.Signature)
 	if !ok || sig.Params().Len() > 0 || sig.Results().Len() == 0 {
@@ -69,8 +69,8 @@ func boundAtomic(v ssa.Value) ssa.Value {
 	return mk.Bindings[0]
 }
 
-// polled returns what loops of the function have waited for before it returns: atomics that they
-// load, and contexts whose error they ask for, until a branch leaves the loop.
+// polled returns the signals that loops of the function have waited for before it returns: atomics that they
+// load, and contexts that they ask for their error, until a branch leaves the loop.
 //
 //	for !ready.Load() { time.Sleep(time.Millisecond) }
 func (f *frame) polled(ret *ssa.Return) (waits []signal) {
@@ -87,7 +87,7 @@ func (f *frame) polled(ret *ssa.Return) (waits []signal) {
 	return waits
 }
 
-// won is the atomic whose change of value control has made alone where it comes to b; nil if none:
+// won is the atomic with a change of value that control has made alone where it comes to b; nil if none:
 //
 //	if claimed.CompareAndSwap(false, true) { result = r }
 func won(b *ssa.BasicBlock) (claims []held) {

@@ -31,7 +31,7 @@ const (
 	everything                 // more signals than are kept apart
 )
 
-// signal is what one goroutine signals and another waits for.
+// signal is an event that one goroutine signals and another waits for.
 type signal struct {
 	sort sort
 	path accesspath.Path
@@ -39,11 +39,11 @@ type signal struct {
 	seen bool            // a loop, or a helper that polls, has waited until it showed
 }
 
-// canceled is what a context shows that is asked for its error: the goroutine that has canceled it, by
+// canceled is the signal of a context that is asked for its error: the goroutine that has canceled it, by
 // a function of which nothing is known, has signalled. As with an atomic, a branch has to decide.
 var canceled = signal{sort: polled}
 
-// weak signals order something only where a branch decides by what they show.
+// weak signals order something only where a branch decides by their state.
 func (s signal) weak() bool {
 	return !s.seen && (s.sort == unlock || s.sort == stored || s.sort == polled)
 }
@@ -106,12 +106,12 @@ func add(list []signal, more ...signal) []signal {
 	return list
 }
 
-// syncs is what an instruction waits for, and what it signals.
+// syncs is the signals that an instruction waits for, and those that it gives.
 type syncs struct{ waits, gives []signal }
 
 func (s syncs) empty() bool { return len(s.waits)+len(s.gives) == 0 }
 
-// syncsOf returns what an instruction other than a call does.
+// syncsOf returns the signals of an instruction other than a call.
 func syncsOf(instr ssa.Instruction) syncs {
 	switch instr := instr.(type) {
 	case *ssa.Send:
@@ -121,7 +121,7 @@ func syncsOf(instr ssa.Instruction) syncs {
 			return receives(instr.X)
 		}
 	case *ssa.Select:
-		// What a case waits for holds in its block; see [chosen].
+		// The signal of a case holds in its block; see [chosen].
 		var s syncs
 		for _, c := range instr.States {
 			if c.Dir == types.SendOnly {
@@ -171,7 +171,7 @@ func capacity(ch ssa.Value) int64 {
 }
 
 // isSemaphore reports whether one function both sends to the channel and
-// receives from it, as who takes a token and returns it.
+// receives from it, as a function does that takes a token and returns it.
 func isSemaphore(ch ssa.Value) bool {
 	path := accesspath.Of(ch)
 	fn := ch.Parent()
@@ -215,7 +215,7 @@ func fromTimer(ch ssa.Value) bool {
 	return ok && call.Call.StaticCallee() != nil && packageOf(call.Call.StaticCallee()) == "time"
 }
 
-// caseSyncs returns what was waited for in a case of a select; nil for none.
+// caseSyncs returns the signals that were waited for in a case of a select; nil for none.
 func caseSyncs(state *ssa.SelectState) []signal {
 	switch {
 	case state == nil:
@@ -226,7 +226,7 @@ func caseSyncs(state *ssa.SelectState) []signal {
 	return receives(state.Chan).waits
 }
 
-// syncsOfCall returns what a call does of which no summary is known: an
+// syncsOfCall returns the signals of a call without a known summary: an
 // operation of package sync, or anything.
 func syncsOfCall(call *ssa.CallCommon) syncs {
 	if b, ok := call.Value.(*ssa.Builtin); ok {
@@ -235,7 +235,7 @@ func syncsOfCall(call *ssa.CallCommon) syncs {
 		}
 		return syncs{}
 	}
-	// What is behind an interface or a function value may be anything, but a lock or a few known methods.
+	// A method behind an interface or a function value may do anything, except for a lock and a few known methods.
 	anything := handed(call)
 	if call.IsInvoke() {
 		if s, ok := lockSyncs(call.Value, call.Method.Name()); ok {
@@ -322,7 +322,7 @@ func syncSyncs(fn *ssa.Function, args []ssa.Value, recv *types.Var) (syncs, bool
 	return syncs{}, false
 }
 
-// handed returns what unknown code may wait for and give: by what it knows, and by
+// handed returns the signals that unknown code may wait for and give: by variables that it knows, and by
 // the channels and WaitGroups that call hands to it, be it in a closure.
 func handed(call *ssa.CallCommon) syncs {
 	list := []signal{{sort: unknown}}

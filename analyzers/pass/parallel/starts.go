@@ -19,7 +19,7 @@ func (f *frame) start(s callgraph.Site, sum *summary) {
 	}
 	if s.Through != nil && len(s.Through.Blocks) > 0 {
 		if through := f.summaries[s.Through]; through == nil || len(through.must) > 0 {
-			return // it may wait for what it starts
+			return // it may wait for the goroutine that it starts
 		}
 	}
 	if s.Through != nil && packageOf(s.Through) == "testing" && s.Through.Name() == "RunParallel" {
@@ -46,8 +46,8 @@ func (f *frame) start(s callgraph.Site, sum *summary) {
 	}
 }
 
-// begunBy returns what a goroutine has waited for when it begins: context.AfterFunc starts it when somebody has
-// canceled the context, by a function of which nothing is known.
+// begunBy returns the signals that a goroutine has waited for when it begins: context.AfterFunc starts it when the
+// context is canceled, by a function of which nothing is known.
 func begunBy(s callgraph.Site) []signal {
 	if throughName(s) == "context.AfterFunc" {
 		return []signal{{sort: unknown}}
@@ -55,7 +55,7 @@ func begunBy(s callgraph.Site) []signal {
 	return nil
 }
 
-// endedBy returns what a goroutine signals behind the function that it runs. A helper that starts it
+// endedBy returns the signals that a goroutine gives behind the function that it runs. A helper that starts it
 // may signal in any way then:
 //
 //	func (p *pool) Go(f func()) { p.wg.Add(1); go func() { defer p.wg.Done(); f() }() }
@@ -66,7 +66,7 @@ func endedBy(s callgraph.Site) []signal {
 	case runsLater(s):
 		return []signal{signalOf(halted, s.Instr.(*ssa.Call))}
 	case s.Through != nil && (len(s.Through.Blocks) > 0 || strings.Contains(packageOf(s.Through), ".")):
-		return []signal{{sort: everything}} // not of the standard library, whose callbacks signal nothing
+		return []signal{{sort: everything}} // callbacks of the standard library signal nothing, this is not of it
 	}
 	return nil
 }
@@ -135,8 +135,8 @@ func (f *frame) addStrand(m mapping, touches []*Touch, st *strand) {
 	f.strands = append(f.strands, st)
 }
 
-// leaves returns s with what it may still access when the function returns; nil
-// if that is nothing.
+// leaves returns s with the accesses that it may still make when the function returns; nil
+// if there are none.
 func (f *frame) leaves(s *strand) *strand {
 	left := *s
 	left.touches = nil
@@ -165,7 +165,7 @@ func (f *frame) leaves(s *strand) *strand {
 }
 
 // outlasts reports whether the function may return without having waited for
-// what the goroutines of s give after t.
+// the signals that the goroutines of s give after t.
 func (f *frame) outlasts(s *strand, t *Touch) bool {
 	given := f.closure(t.then)
 	for _, b := range f.fn.Blocks {

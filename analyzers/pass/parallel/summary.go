@@ -25,7 +25,7 @@ type Touch struct {
 	calls int             // that lead to it
 	at    ssa.Instruction // the instruction of the function that makes it or leads to it
 	locks []held
-	// What the callees down to Instr have waited for before, and may give afterwards.
+	// The signals that the callees down to Instr have waited for before, and may give afterwards.
 	after, then []signal
 	// tests are the variables by which branches decide whether it is made.
 	tests []Place
@@ -40,7 +40,7 @@ type held struct {
 }
 
 // strand is the goroutines that one place starts, as far as the function knows
-// what they access.
+// their accesses.
 type strand struct {
 	at      ssa.CallInstruction // the go statement, or the call that leads to it
 	start   ssa.CallInstruction // the go statement
@@ -50,7 +50,7 @@ type strand struct {
 	subtest bool  // a parallel subtest, which waits until its starter has returned
 }
 
-// summary is what a caller sees of a function.
+// summary is the part of a function that a caller sees.
 type summary struct {
 	touches []*Touch
 	strands []*strand // that may go on when the function returns
@@ -69,7 +69,7 @@ func (b *builder) sum(fn *ssa.Function, work *ir.Work) {
 	// The locks at each instruction, as far as fn has taken them itself.
 	var atReturn []held
 	f.locks, atReturn = b.ownLocks(fn)
-	// What each instruction waits for and signals, then what is accessed, and started.
+	// First the signals that each instruction waits for and gives, then its accesses, and the goroutines that it starts.
 	f.findSyncs()
 	for _, block := range fn.Blocks {
 		for _, instr := range block.Instrs {
@@ -81,7 +81,7 @@ func (b *builder) sum(fn *ssa.Function, work *ir.Work) {
 	b.summaries[fn] = f.summary(atReturn)
 }
 
-// instruction adds what instr accesses and starts.
+// instruction adds the accesses of instr and the goroutines that it starts.
 func (f *frame) instruction(instr ssa.Instruction) {
 	for _, a := range accessesOf(instr) {
 		if !f.takenOut(a.by, instr) {
@@ -111,7 +111,7 @@ func (f *frame) instruction(instr ssa.Instruction) {
 }
 
 // takenOut reports whether a reference on the way to v was loaded under a lock
-// that is not held any more at instr: what it leads to may have been swapped out.
+// that is not held any more at instr: its object may have been swapped out.
 func (f *frame) takenOut(v ssa.Value, instr ssa.Instruction) bool {
 	for {
 		switch x := v.(type) {
@@ -155,7 +155,7 @@ func (f *frame) tests(b *ssa.BasicBlock) []Place {
 	return list
 }
 
-// loadsOf lists what a condition is computed from.
+// loadsOf lists the loads that a condition is computed from.
 func loadsOf(cond ssa.Value) []ssa.Value {
 	switch x := cond.(type) {
 	case *ssa.UnOp:
@@ -173,7 +173,7 @@ func loadsOf(cond ssa.Value) []ssa.Value {
 	return nil
 }
 
-// called adds what a callee accesses, and the goroutines that it leaves running.
+// called adds the accesses of a callee, and the goroutines that it leaves running.
 func (f *frame) called(s callgraph.Site, sum *summary) {
 	// A helper that runs the function under a lock: locked(&mu, func() { n++ }).
 	if s.Through != nil && slices.ContainsFunc(s.Through.Blocks, f.locksIn) {
@@ -224,9 +224,9 @@ func (f *frame) runs(call ssa.CallInstruction) []ssa.Instruction {
 	return ends
 }
 
-// amongDefers adds to t, which a deferred call makes, what the calls wait for
-// that are deferred after it, and so run before it, and what those give that are
-// deferred before it.
+// amongDefers adds to t, which a deferred call makes, the signals that later deferred
+// calls wait for, as these run before it, and the signals that earlier deferred calls
+// give.
 func (f *frame) amongDefers(call ssa.CallInstruction, t *Touch) {
 	d, ok := call.(*ssa.Defer)
 	if !ok {
@@ -274,7 +274,7 @@ func few(list []*Touch) []*Touch {
 
 func (t *Touch) writes() bool { return t.Mode == finding.Write || t.Mode == finding.AtomicWrite }
 
-// summary is what the callers of the function see.
+// summary returns the part of the function that its callers see.
 func (f *frame) summary(handed []held) *summary {
 	sum := &summary{handed: handed}
 	for _, t := range f.touches {
@@ -340,7 +340,7 @@ func resultOf(fn *ssa.Function, v ssa.Value) int {
 	return found
 }
 
-// surely returns what is waited for on every way to a return.
+// surely returns the signals that are waited for on every way to a return.
 func (f *frame) surely() []signal {
 	var must []signal
 	first := true

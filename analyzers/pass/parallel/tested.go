@@ -12,15 +12,15 @@ import (
 )
 
 // byTested reports whether the code that a test tests may order t, of the goroutines of s, and the access o of the
-// test, or keep the goroutine from t: what the test has the code do is what brings about the one order that it counts
-// on. If it is that code which starts the goroutine, it knows when, and may wait for it. What a test does with
-// goroutines, channels and locks of its own alone is judged as all other code is.
+// test, or keep the goroutine from t: the calls of the test bring about the one order that it counts on. If the tested
+// code starts the goroutine, it knows when, and may wait for it. A test that uses goroutines, channels and locks of its
+// own alone is judged as all other code is.
 func (f *frame) byTested(s *strand, t, o *Touch) bool {
 	return f.prog.InTestFile(f.fn) && (f.startedByTested(s.start) || f.awaitsTested(t) ||
 		f.waitsInTested(t.Fn, nil, t.Instr) || f.waitsInTested(f.fn, s.at, o.at) || unwanted(t, o))
 }
 
-// startedByTested reports whether the code under test starts a goroutine, with what a test has handed to it, perhaps.
+// startedByTested reports whether the code under test starts a goroutine, perhaps with a function of the test.
 func (f *frame) startedByTested(start ssa.CallInstruction) bool {
 	if !f.prog.InTestFile(start.Parent()) {
 		return true
@@ -52,7 +52,7 @@ func (f *frame) awaitsTested(t *Touch) bool {
 	return false
 }
 
-// origin returns what a variable holds that is assigned once, be it captured; v itself for other values.
+// origin returns the value of a variable that is assigned once, be it captured; v itself for other values.
 func origin(v ssa.Value) ssa.Value {
 	load, ok := v.(*ssa.UnOp)
 	if !ok || load.Op != token.MUL {
@@ -74,8 +74,8 @@ func origin(v ssa.Value) ssa.Value {
 	return stored[0]
 }
 
-// waitsInTested reports whether what fn calls outside of the tests, from an instruction on, may wait before another:
-// the starter after the go statement, or the goroutine.
+// waitsInTested reports whether a function outside of the tests that fn calls, from an instruction on, may wait before
+// another: the starter after the go statement, or the goroutine.
 //
 //	go func() { tracker.await(ctx); released++ }()
 //	go func() { future.Err = failed; future.Done <- true }(); …; future.Wait(ctx); future = New()
@@ -96,7 +96,7 @@ func (f *frame) waitsInTested(fn *ssa.Function, from, to ssa.Instruction) bool {
 	return false
 }
 
-// testee returns the summary of what a call runs outside of the tests; nil if it runs nothing there that is known.
+// testee returns the summary of the function outside of the tests that a call runs; nil if it runs none that is known.
 func (f *frame) testee(call ssa.CallInstruction) *summary {
 	site, known := f.only(call)
 	if !known || f.prog.InTestFile(site.Callee) {

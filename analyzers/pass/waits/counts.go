@@ -39,8 +39,8 @@ func isGuessed(at ssa.Instruction) bool {
 	return false
 }
 
-// recounts reports whether a goroutine at an end has been started by a loop that asks for its bound in each round what
-// another loop of the function asks for: they go round as often, though each answer is another one that is not known.
+// recounts reports whether a goroutine at an end has been started by a loop that computes its bound in each round as
+// another loop of the function does: they go round as often, though each result is another one that is not known.
 //
 //	for i := 0; i < c.Workers(); i++ { go work(done) }; for i := 0; i < c.Workers(); i++ { <-done }
 //	for range flag.Args() { go work(done) }; for range flag.Args() { <-done }

@@ -15,14 +15,14 @@ import (
 	"github.com/interlock-go/interlock/analyzers/pass/simulation"
 )
 
-// judge finds what is wrong at an end; not ok if nothing is.
+// judge finds the fault at an end; not ok if there is none.
 func (r *Result) judge(root *ssa.Function, result *simulation.Result, end *simulation.End) (Wait, bool) {
 	if end.Failed || slices.ContainsFunc(end.Stuck, r.onPurpose) || r.idle(root, result, end) {
 		return Wait{}, false
 	}
 	stuck := slices.Clone(end.Stuck)
 	slices.SortStableFunc(stuck, func(a, b simulation.Stuck) int { return rank(a) - rank(b) })
-	// Who waits for a lock is a victim, unless the lock itself is the matter.
+	// A goroutine that waits for a lock is a victim, unless the lock itself is the matter.
 	first, code, why := stuck[0], finding.EndlessWait, ""
 	for _, s := range stuck {
 		if c, text := r.lockTrouble(s, stuck); c != "" {
@@ -72,7 +72,8 @@ func (w *Wait) addHolders(stuck []simulation.Stuck) {
 	}
 }
 
-// onPurpose reports whether s waits for what can never come: select {}, or a channel made where it is waited for.
+// onPurpose reports whether s waits for a message that can never come: select {}, or a channel made where it is
+// waited for.
 func (r *Result) onPurpose(s simulation.Stuck) bool {
 	switch at := s.At.(type) {
 	case *ssa.Select:
@@ -86,7 +87,7 @@ func (r *Result) onPurpose(s simulation.Stuck) bool {
 
 // idle reports whether all that hangs are goroutines that a passing test
 // always leaves behind at channels and Conds. In a program that is tests alone, a value that
-// nobody takes is none of these, nor is what hangs at one channel alone in code that is not a test's own.
+// nobody takes is none of these, nor is a goroutine that hangs at one channel alone in code that is not a test's own.
 func (r *Result) idle(root *ssa.Function, result *simulation.Result, end *simulation.End) bool {
 	return r.Prog.InTestFile(root) && !slices.ContainsFunc(end.Stuck, func(s simulation.Stuck) bool {
 		if _, sends := s.At.(*ssa.Send); !r.Prog.InTest(root) && (sends || len(s.Sends) == 1 && !isTest(s.Fn)) {
@@ -131,8 +132,8 @@ func (r *Result) late(root *ssa.Function, l simulation.Late) Wait {
 		r.who(root, l.Goroutine, l.Start))}
 }
 
-// rank orders those who hang, by how likely the cause is there: those who only
-// wait for the end of others come last.
+// rank orders the goroutines that hang, by how likely the cause is there: those that
+// only wait for the end of others come last.
 func rank(s simulation.Stuck) int {
 	switch {
 	case s.Kind.IsLock():
@@ -145,7 +146,7 @@ func rank(s simulation.Stuck) int {
 	return 0
 }
 
-// lockTrouble judges who waits for a lock: one of its own, one that somebody
+// lockTrouble judges a goroutine that waits for a lock: one of its own, one that another
 // has kept, or one in a circle of locks.
 func (r *Result) lockTrouble(s simulation.Stuck, all []simulation.Stuck) (finding.Code, string) {
 	if !s.Kind.IsLock() {
@@ -182,7 +183,7 @@ func alone(s simulation.Stuck, end *simulation.End) bool {
 	return end.Alone && !s.Kind.IsLock() && !s.Kind.IsWaitGroup() && !s.Kind.IsCond()
 }
 
-// isHelper reports whether root is a function that tests call and hand more than the test: with what, they say, and
+// isHelper reports whether root is a test helper with parameters besides *testing.T: the tests pass the arguments, and
 // each of them is a scope of its own.
 func (r *Result) isHelper(root *ssa.Function) bool {
 	if !r.Prog.InTestFile(root) || isTest(root) || !r.called[root] {
@@ -194,12 +195,12 @@ func (r *Result) isHelper(root *ssa.Function) bool {
 	})
 }
 
-// lost reports whether nobody is left who releases the lock: its goroutine has ended, or the call that took it.
+// lost reports whether nothing is left that releases the lock: its goroutine has ended, or the call that took it.
 func (r *Result) lost(h simulation.Holder) bool {
 	return h.Ended || h.Returned && !r.locks.MayReturnLocked(h.At.Parent())
 }
 
-// circle reports whether one who waits for a lock holds what those wait for who hold it.
+// circle reports whether s, which waits for a lock, holds a lock that the holder of that one waits for.
 func circle(s simulation.Stuck, all []simulation.Stuck) bool {
 	seen := map[int]bool{}
 	for next := s; ; {
@@ -231,7 +232,7 @@ func wanted(s simulation.Stuck, all []simulation.Stuck) bool {
 
 // whyEndless returns where the other goroutines are; those that were started at one place and do the same are counted.
 func (r *Result) whyEndless(root *ssa.Function, s simulation.Stuck, end *simulation.End) string {
-	type state struct{ who, many, one, all string } // the goroutine, several of them, and what it does, or they do
+	type state struct{ who, many, one, all string } // the goroutine, several of them, and the verbs of one and of several
 	var states []state
 	count := map[state]int{}
 	add := func(g int, start ssa.Instruction, one, all string) {
@@ -295,7 +296,7 @@ func (r *Result) atLine(at ssa.Instruction) string {
 	return " at " + r.where(at.Pos())
 }
 
-// who names a goroutine of the simulation: the one that runs root, or one that was started.
+// who returns a name of a goroutine of the simulation: of the one that runs root, or one that was started.
 func (r *Result) who(root *ssa.Function, g int, start ssa.Instruction) string {
 	if g == 0 || start == nil {
 		return r.Prog.FuncName(root)

@@ -22,7 +22,7 @@ type memory struct {
 	keep   func() // has the driver remember now
 }
 
-// kept is what outlives a run. It holds nothing of the program.
+// kept is the data that outlives a run. It holds nothing of the program.
 type kept struct {
 	frame  [sha256.Size]byte
 	scopes map[scopeKey]scope
@@ -41,14 +41,14 @@ type scope struct {
 	touched      map[string][sha256.Size]byte // code, by the name of the function
 }
 
-// recall returns what is known; nil if the driver lends no memory.
+// recall returns the memory of earlier runs; nil if the driver lends none.
 func recall(prog *ir.Program, pass *analysis.Pass) *memory {
 	lent := prog.Memory()
 	if lent == nil {
 		return nil
 	}
 	texts, err := ir.ReadTexts(pass)
-	if err != nil { // what is not known is simulated
+	if err != nil { // scopes that are not remembered are simulated
 		return nil
 	}
 	m := &memory{prog: prog, texts: texts, now: &kept{texts.Frame, map[scopeKey]scope{}}}
@@ -59,7 +59,7 @@ func recall(prog *ir.Program, pass *analysis.Pass) *memory {
 	return m
 }
 
-// close hands what is known on to the next run.
+// close hands the memory on to the next run.
 func (m *memory) close() {
 	if m != nil {
 		m.keep()
@@ -85,7 +85,7 @@ func (m *memory) result(s simulation.Scope) *simulation.Result {
 	return &simulation.Result{Steps: was.steps, Cut: was.cut}
 }
 
-// note keeps what a simulation has shown.
+// note keeps the result of a simulation.
 func (m *memory) note(s simulation.Scope, r *simulation.Result) {
 	if m == nil || len(r.Ends)+len(r.Crashes)+len(r.Races)+len(r.Late) > 0 {
 		return

@@ -3,16 +3,16 @@
 // when they are closed. It simulates functions with all the goroutines that they
 // start (package simulation).
 //
-// Scopes are the tests of the package, and the functions that make something to
-// wait for, or call what does. In a scope of a test, what is left waiting does
-// not count where the test has failed before, nor in package main where main
+// Scopes are the tests of the package, and the functions that make a channel, lock
+// or the like, or call one that does. In a scope of a test, goroutines that are left waiting
+// do not count where the test has failed before, nor in package main where main
 // returns: the process ends.
 //
 // Cost: at most knowledge.StepsOfScope steps a scope; of all scopes
 // knowledge.StepsOfPackage, and StepsOfInstruction for each instruction of the
 // package, or ThoroughFactor times as many for [Thorough]. Scopes of the package come before its
 // tests, and small ones first; the first one that is left out is reported. Those that make
-// something and start goroutines are simulated without most of what they call, then, at up to
+// a channel or the like and start goroutines are simulated without most of their callees, then, at up to
 // one in knowledge.ShallowShare of these steps. Where a driver lends the passes a memory, a scope
 // in which nothing was found is simulated again only if code that had a part in it has changed.
 package waits
@@ -65,7 +65,7 @@ type Result struct {
 
 // Wait is an operation that may wait for ever, or panics on a closed channel or after the end of a test, and why.
 type Wait struct {
-	// Code is the class of what is wrong.
+	// Code is the class of the fault.
 	Code finding.Code
 	Side
 	// Others are the other operations that hang, and where locks were taken.
@@ -73,11 +73,11 @@ type Wait struct {
 	// Why is a sentence: why nobody ends it.
 	Why string
 	// Guessed: it is for as many as a number says that is not known, or computed from one that is not; or for a message
-	// where no second goroutine has been started; or it hangs on what a helper of tests is handed.
+	// where no second goroutine has been started; or it hangs on an argument of a helper of tests.
 	Guessed bool
 }
 
-// Race is a race in what Root does.
+// Race is a race in a run of Root.
 type Race struct {
 	Root *ssa.Function
 	simulation.Race
@@ -88,7 +88,7 @@ type Side struct {
 	Fn   *ssa.Function
 	Pos  token.Pos
 	Mode finding.Mode
-	// On is what the operation is on.
+	// On is the variable of the operation.
 	On ssa.Value
 	// Held: a lock that is waited for was taken here.
 	Held bool
@@ -140,7 +140,7 @@ func (r *Result) simulate(pass *analysis.Pass) {
 				r.Prog.GiveUpFrom(pass, roots[i+1], len(roots)-i-2)
 			}
 		}
-		// What is too much with all that it calls may be seen without.
+		// A scope that is too much with all its callees may be seen without most of them.
 		if cut && shallow > 0 && scopes.starts(root) {
 			scope.Shallow = true
 			scope.Steps = min(shallow, knowledge.StepsOfScope/knowledge.ShallowShare)
@@ -162,8 +162,8 @@ func (r *Result) isOfTests(fn *ssa.Function) int {
 	return 0
 }
 
-// gather judges what a simulation has found. A place that has been seen is not reported again, unless it was a guess
-// then; seen counts the waits up to that of a place.
+// gather judges the ends that a simulation has found. A place that has been seen is not reported again, unless it was
+// a guess then; seen counts the waits up to that of a place.
 func (r *Result) gather(root *ssa.Function, result *simulation.Result, seen map[token.Pos]int) {
 	add := func(w Wait) {
 		switch n := seen[w.Pos]; {
@@ -208,7 +208,7 @@ func (r *Result) run(s simulation.Scope, known *memory) (result *simulation.Resu
 	return result
 }
 
-// scopes knows what the functions of a package make and call.
+// scopes knows the objects that functions of a package make, and their callees.
 type scopes struct {
 	prog  *ir.Program
 	makes map[*ssa.Function]bool // something to wait for, itself or in its literals
@@ -239,7 +239,7 @@ func (s *scopes) roots() []*ssa.Function {
 	return list
 }
 
-// starts reports whether fn, which is no test, makes what is waited for, and starts goroutines itself.
+// starts reports whether fn, which is no test, makes a channel or the like, and starts goroutines itself.
 func (s *scopes) starts(fn *ssa.Function) bool {
 	return s.makes[fn] && !s.prog.InTest(fn) && startsGoroutine(fn)
 }
@@ -262,7 +262,7 @@ func (s *scopes) callsMaker(fn *ssa.Function) bool {
 	return found || slices.ContainsFunc(fn.AnonFuncs, s.callsMaker)
 }
 
-// reach is about how large the scope of fn is: its own size and that of what it calls.
+// reach is about how large the scope of fn is: its own size and that of its callees.
 func (s *scopes) reach(fn *ssa.Function) int {
 	if n, known := s.sizes[fn]; known {
 		return n
