@@ -6,7 +6,7 @@ import (
 	"golang.org/x/tools/go/ssa"
 )
 
-// atomics are the operations on a cell: what they return and leave there.
+// atomics are the operations on a cell: the values that they return and leave there.
 var atomics = map[string]func(m *machine, old value, args []value) (result, left value){
 	"Load":  func(m *machine, old value, _ []value) (value, value) { return old, old },
 	"Store": func(m *machine, _ value, args []value) (value, value) { return nilValue, args[0] },
@@ -50,8 +50,8 @@ func atomically(f func(*machine, value, []value) (value, value)) model {
 	}
 }
 
-// entries are the operations on an entry of a sync.Map, which is kept as a map: what they return of the value that
-// they find, and do with the table.
+// entries are the operations on an entry of a sync.Map, which is kept as a map: their result for the value that
+// they find, and their change of the table.
 var entries = map[string]func(m *machine, st *state, table value, args []value, old, found value) value{
 	"Load": func(m *machine, _ *state, _ value, _ []value, old, found value) value { return m.in.tuple(old, found) },
 	"Store": func(m *machine, st *state, table value, args []value, _, _ value) value {
@@ -79,7 +79,7 @@ var entries = map[string]func(m *machine, st *state, table value, args []value, 
 	},
 }
 
-// onEntry keeps what a sync.Map holds in an object of its own.
+// onEntry keeps the entries of a sync.Map in an object of its own.
 func onEntry(f func(*machine, *state, value, []value, value, value) value) model {
 	return func(m *machine, st *state, g int, d deferred, inLine bool) bool {
 		id, p, ok := m.target(st, d.args[0])

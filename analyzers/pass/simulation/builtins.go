@@ -4,7 +4,7 @@ import (
 	"go/types"
 )
 
-// builtin returns what a builtin function returns.
+// builtin returns the result of a builtin function.
 func (m *machine) builtin(st *state, g int, d deferred) value {
 	switch d.fn.ref.name {
 	case "len", "cap":

@@ -106,7 +106,7 @@ func (m *machine) call(st *state, g int, d deferred, inLine bool) bool {
 	if model := modelOf(fn); model != nil {
 		return model(m, st, g, d, inLine)
 	}
-	// What is not run: functions of other packages, and those that do not matter.
+	// Some functions are not run: those of other packages, and those that do not matter.
 	fn = origin(fn)
 	if m.strange(st, fn, d) {
 		return m.opaque(st, g, d, inLine)
@@ -138,7 +138,7 @@ func (m *machine) call(st *state, g int, d deferred, inLine bool) bool {
 }
 
 // strange reports whether a shallow simulation leaves fn out: it is long, not part of the
-// root, and reaches nothing of what the scope has made.
+// root, and reaches no object that the scope has made.
 func (m *machine) strange(st *state, fn *ssa.Function, d deferred) bool {
 	if !m.shallow || len(fn.Blocks) == 0 || ir.Outermost(fn) == m.root {
 		return false
@@ -150,7 +150,7 @@ func (m *machine) strange(st *state, fn *ssa.Function, d deferred) bool {
 	return !slices.ContainsFunc(slices.Concat(d.args, d.fn.ref.vals), func(v value) bool { return m.made(st, v) })
 }
 
-// made reports whether v leads to what the scope has made, and nobody else knows.
+// made reports whether v leads to an object that the scope has made, and nobody else knows.
 func (m *machine) made(st *state, v value) bool {
 	switch v.kind {
 	case address:
@@ -188,7 +188,7 @@ func origin(fn *ssa.Function) *ssa.Function {
 	return fn
 }
 
-// opaque calls what is not known: what it is handed has escaped.
+// opaque calls unknown code: the arguments have escaped.
 func (m *machine) opaque(st *state, g int, d deferred, inLine bool) bool {
 	st.clouded = true
 	m.escape(st, d.fn)
@@ -199,7 +199,7 @@ func (m *machine) opaque(st *state, g int, d deferred, inLine bool) bool {
 	return m.finish(st, g, d, inLine, m.fresh(st, g, d.call))
 }
 
-// overwrite makes unknown what others may store through a pointer:
+// overwrite makes the values unknown that others may store through a pointer:
 // numbers, texts, nil and slices.
 func (m *machine) overwrite(st *state, g int, at any, v value) {
 	if v.kind == boxed {
@@ -240,7 +240,7 @@ func (m *machine) finish(st *state, g int, d deferred, inLine bool, result value
 	return true
 }
 
-// leave returns from the innermost call of g; a test calls what it has left to Cleanup first.
+// leave returns from the innermost call of g; a test calls the functions that it has left to Cleanup first.
 func (m *machine) leave(st *state, g int, f *frame, ret *ssa.Return) bool {
 	if len(f.defers) > 0 {
 		return m.runDefer(st, g, f)
@@ -288,7 +288,7 @@ func (m *machine) runHook(st *state, g int, h hook) {
 	}
 }
 
-// forgetFrame drops what was decided about symbols of a frame that is left,
+// forgetFrame drops the decisions about symbols of a frame that is left,
 // unless its result is made of them.
 func (m *machine) forgetFrame(st *state, g, depth int, result value) {
 	if result.kind == tuple && len(result.ref.vals) > 0 || result.kind == symbol || result.kind == boxed {

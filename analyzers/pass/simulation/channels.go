@@ -32,7 +32,7 @@ func (m *machine) atChannel(st *state, g int, f *frame, instr ssa.Instruction) b
 	return m.wait(st, g, o)
 }
 
-// channelMoves lists what a goroutine at a channel operation may do. Two that
+// channelMoves lists the moves of a goroutine at a channel operation. Two that
 // meet are a move of the sender.
 func (m *machine) channelMoves(st *state, g int, o op) []move {
 	var all []move

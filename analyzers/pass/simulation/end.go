@@ -30,13 +30,13 @@ type Stuck struct {
 	Kind      Kind
 	// Sends reports for each channel that it waits at whether it is to send; empty for a lock and the like.
 	Sends []bool
-	// Holders are those who hold the lock that it waits for.
+	// Holders are the goroutines that hold the lock that it waits for.
 	Holders []Holder
 	// Read: it waits to read.
 	Read bool
 }
 
-// Holder is who holds a lock.
+// Holder is a goroutine that holds a lock.
 type Holder struct {
 	Goroutine int
 	At        ssa.Instruction
@@ -63,7 +63,7 @@ func (k Kind) IsWaitGroup() bool { return k == opWait }
 // IsCond reports whether an operation is Wait of a Cond.
 func (k Kind) IsCond() bool { return k == opCondWait }
 
-// judge finds who never moves in a bottom component.
+// judge finds the goroutines that never move in a bottom component.
 func (x *explorer) judge(members []*node) {
 	st := members[0].st
 	var end End
@@ -90,7 +90,7 @@ func (x *explorer) judge(members []*node) {
 	}
 }
 
-// count notes one end, and what hangs there.
+// count notes one end, and the goroutines that hang there.
 func (r *Result) count(stuck []Stuck) {
 	r.ends++
 	at := map[ssa.Instruction]bool{}

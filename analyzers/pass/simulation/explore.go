@@ -17,20 +17,20 @@ type Crash struct {
 	Counted bool
 }
 
-// Scope is what to simulate: a function, and how much that may cost.
+// Scope is a function to simulate, and how much that may cost.
 type Scope struct {
 	Pkg     *ssa.Package
 	Root    *ssa.Function
 	Test    bool // Root is a test, which passes as a rule
-	Program bool // Root is what a program or test binary runs, so that what it accesses comes from nowhere else
+	Program bool // Root is the main of a program or test binary, so that its variables come from nowhere else
 	Layouts *Layouts
 	Steps   int // instructions
 	States  int
-	// Shallow: long functions that are handed nothing of what the scope has made are not run.
+	// Shallow: long functions that are handed no object which the scope has made are not run.
 	Shallow bool
 }
 
-// Result is what a simulation has found.
+// Result is the outcome of a simulation.
 type Result struct {
 	Ends    []End
 	Crashes []Crash
@@ -39,7 +39,7 @@ type Result struct {
 	Steps   int    // made
 	// Cut: something was left out, beyond the bounds or the steps.
 	Cut bool
-	// Touched are the functions whose code had a part in this: those that ran, and those that were
+	// Touched are the functions with code that had a part in this: those that ran, and those that were
 	// passed over as they do nothing that matters, or for their length.
 	Touched map[*ssa.Function]bool
 
@@ -74,13 +74,13 @@ func Run(s Scope) *Result {
 // components by Tarjan's algorithm.
 type explorer struct {
 	m       *machine
-	numbers map[hash]int // by state, from 1; done is that of what is finished
+	numbers map[hash]int // by state, from 1; done is that of finished states
 	states  int
 	result  *Result
 	seen    map[string]bool // ends
 
 	path  []*node
-	stack []*node // of states whose component is not known yet
+	stack []*node // of states with a component that is not known yet
 }
 
 // node is a state on the way.

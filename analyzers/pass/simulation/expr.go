@@ -44,7 +44,7 @@ func (m *machine) plain(st *state, g int, f *frame, instr ssa.Instruction) bool 
 // eval returns the value of an instruction; none if it panics, or cannot be run.
 func (m *machine) eval(st *state, g int, f *frame, instr ssa.Value) value {
 	switch instr := instr.(type) {
-	// What makes an object.
+	// Instructions that make an object.
 	case *ssa.Alloc:
 		return m.make(st, instr, g, &object{})
 	case *ssa.MakeChan:
@@ -60,7 +60,7 @@ func (m *machine) eval(st *state, g int, f *frame, instr ssa.Value) value {
 			return m.in.slice(array.n, 0, n.n)
 		}
 		return m.in.term("made", 0, m.fresh(st, g, instr), m.value(st, f, instr.Len))
-	// What makes a value of others.
+	// Instructions that make a value of others.
 	case *ssa.MakeClosure:
 		return m.in.closure(instr.Fn.(*ssa.Function), m.values(st, f, instr.Bindings))
 	case *ssa.MakeInterface:
@@ -81,7 +81,7 @@ func (m *machine) eval(st *state, g int, f *frame, instr ssa.Value) value {
 	return m.evalPart(st, g, f, instr)
 }
 
-// evalPart evaluates what takes values apart.
+// evalPart evaluates instructions that take values apart.
 func (m *machine) evalPart(st *state, g int, f *frame, instr ssa.Value) value {
 	switch instr := instr.(type) {
 	// Fields and elements.
@@ -109,7 +109,7 @@ func (m *machine) evalPart(st *state, g int, f *frame, instr ssa.Value) value {
 		return m.assert(instr, m.value(st, f, instr.X))
 	case *ssa.Lookup:
 		return m.lookup(st, g, f, instr)
-	// The iterator is an object that has one pair: how far it is, and in what.
+	// The iterator is an object that has one pair: how far it is, and the map or string.
 	case *ssa.Range:
 		o := &object{pairs: []pair{{num(0), m.value(st, f, instr.X)}}}
 		return m.make(st, instr, g, o)
@@ -155,7 +155,7 @@ func (m *machine) binary(op token.Token, x, y value) value {
 	if x.kind != number || y.kind != number {
 		return m.in.term(op.String(), 0, x, y)
 	}
-	// Both are known; what overflows does not matter here.
+	// Both are known; overflow does not matter here.
 	switch op {
 	case token.ADD:
 		return num(x.n + y.n)

@@ -7,7 +7,7 @@ import (
 	"sort"
 )
 
-// fact is what is decided about a symbol: the range of a number, in which true is 1.
+// fact is a decision about a symbol: the range of a number, in which true is 1.
 type fact struct {
 	ref    *ref
 	lo, hi int64
@@ -36,7 +36,7 @@ func (st *state) learn(f fact) {
 	st.facts = facts
 }
 
-// forget drops what is known of the symbol that an instruction makes anew. Its objects stay, with nothing known of
+// forget drops the facts of the symbol that an instruction makes anew. Its objects stay, with nothing known of
 // them, as goroutines of an earlier round of a loop may hold addresses within them.
 func (st *state) forget(root *ref) {
 	depends := func(r *ref) bool { return slices.Contains(r.roots, root) }
@@ -50,14 +50,14 @@ func (st *state) forget(root *ref) {
 	}
 }
 
-// forgetMemory drops what is decided about objects from outside, which others have changed by now:
+// forgetMemory drops the decisions about objects from outside, which others have changed by now:
 //
 //	for len(c.streams) > 0 { c.cond.Wait() }
 func (st *state) forgetMemory() {
 	st.facts = slices.DeleteFunc(slices.Clone(st.facts), func(f fact) bool { return f.ref.inMemory() })
 }
 
-// inMemory reports whether a symbol depends on what an object from outside holds.
+// inMemory reports whether a symbol depends on the contents of an object from outside.
 func (r *ref) inMemory() bool {
 	switch r.name {
 	case "load", "field", "lookup", "has", "element", "len":
@@ -66,7 +66,7 @@ func (r *ref) inMemory() bool {
 	return slices.ContainsFunc(r.vals, func(v value) bool { return v.kind == symbol && v.ref.inMemory() })
 }
 
-// counted reports whether it is decided how large a number is that is computed from what is not known, or how several
+// counted reports whether it is decided how large a number is that is computed from unknown values, or how several
 // numbers compare of which one is: a loop that runs so often need not fit another one that does.
 //
 //	for i := 0; i < n/2; i++ { go work(done) }; …; for i := 0; i < 2+n; i++ { <-done }
@@ -156,7 +156,7 @@ func (m *machine) not(v value) value {
 	return m.in.term("!", 0, v)
 }
 
-// decided returns what is known of condition v.
+// decided returns the value of condition v, if that is known.
 func (st *state) decided(v value) (holds, known bool) {
 	if v.kind == number {
 		return v.n != 0, true

@@ -23,7 +23,7 @@ func TestShallow(t *testing.T) {
 	passtest.Run(t, ir.Analyzer, endsOf(true), "shallow")
 }
 
-// endsOf returns what is printed of the function that is declared in a line: who is stuck in some
+// endsOf returns the text for the function that is declared in a line: the goroutines that are stuck in some
 // end, which channels crash, and whether something was left out.
 func endsOf(shallow bool) func(*passtest.Line) string {
 	return func(l *passtest.Line) string {
@@ -69,7 +69,7 @@ func operation(s simulation.Stuck) string {
 	return "other"
 }
 
-// held lists who holds the lock that s waits for.
+// held lists the goroutines that hold the lock which s waits for.
 func held(s simulation.Stuck) string {
 	text := ""
 	for _, h := range s.Holders {

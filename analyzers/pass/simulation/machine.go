@@ -11,13 +11,13 @@ import (
 	"github.com/interlock-go/interlock/analyzers/pass/ir"
 )
 
-// Bounds of what is simulated. What is larger is left out, and no end is
+// Bounds of the simulation. A larger scope is cut, and no end is
 // reported from which something left out could lead on.
 const (
 	maxDepth      = 12     // calls within each other
 	maxGoroutines = 9      // with the first one
 	maxAlike      = 12     // objects that one instruction makes and that are in use
-	maxElements   = 2      // of what has an unknown length
+	maxElements   = 2      // of a list of unknown length
 	maxForks      = 3      // decisions at one branch of a call
 	maxLength     = 64     // of slices and maps of known size
 	perStep       = 16     // objects and facts that are passed over at the cost of a step
@@ -51,7 +51,7 @@ type machine struct {
 	frames int // so many have been made
 }
 
-// Layouts is what a package's functions have in common for all scopes.
+// Layouts is the data that a package's functions have in common for all scopes.
 type Layouts struct {
 	of    map[*ssa.Function]*layout
 	quiet map[*ssa.Function]bool
@@ -102,7 +102,7 @@ func (m *machine) layout(fn *ssa.Function) *layout {
 			}
 		}
 	}
-	// What lives within a block comes behind what does not.
+	// Values that live within a block come behind those that do not.
 	l.shared = l.size
 	for _, b := range fn.Blocks {
 		next := l.shared
@@ -118,7 +118,7 @@ func (m *machine) layout(fn *ssa.Function) *layout {
 	return l
 }
 
-// isTemporary reports whether v, of block b, is only used in that block, by what comes behind it.
+// isTemporary reports whether v, of block b, is only used in that block, by instructions behind it.
 func isTemporary(v ssa.Value, b *ssa.BasicBlock) bool {
 	if _, phi := v.(*ssa.Phi); phi {
 		return false
@@ -176,7 +176,7 @@ func (m *machine) spend() bool {
 	return m.left >= 0
 }
 
-// drop leaves a state out: what comes then is not known.
+// drop leaves a state out: the states after it are not known.
 func (m *machine) drop() bool {
 	m.truncated = true
 	return false
@@ -228,7 +228,7 @@ func (m *machine) step(st *state, g int) bool {
 	return m.plain(st, g, f, instr)
 }
 
-// enter goes to a block, whose phis are set all at once.
+// enter goes to a block and sets its phis all at once.
 func (m *machine) enter(st *state, f *frame, g int, to *ssa.BasicBlock) {
 	from := f.block
 	f.block, f.pc = to, 0
@@ -253,11 +253,11 @@ func (m *machine) enter(st *state, f *frame, g int, to *ssa.BasicBlock) {
 	f.pc = len(vals)
 }
 
-// branch goes both ways, where both may be; it jumps over what does not matter.
+// branch goes both ways, where both may be; it jumps over code that does not matter.
 func (m *machine) branch(st *state, g int, f *frame, instr *ssa.If) bool {
 	cond := m.value(st, f, instr.Cond)
 	holds, known := st.decided(cond)
-	// What is too much: a branch that does not matter, or that is taken again and again.
+	// Some branches are too much: one that does not matter, or that is taken again and again.
 	if !known {
 		if to := m.join(f.block); to != nil {
 			m.jumpOver(st, g, f, to)
@@ -375,9 +375,9 @@ func startsGoroutine(instr ssa.Instruction) bool {
 	return callee != nil && callee.Signature.Recv() != nil && callee.Name() == "Go"
 }
 
-// guess marks a state of a test that takes a branch whose condition is not
-// known: a test passes on data that the simulation does not see. The way that does not
-// fail, and the one without an error, are what it expects.
+// guess marks a state of a test that takes a branch with an unknown
+// condition: a test passes on data that the simulation does not see. It expects the way
+// that does not fail, and the one without an error.
 func (m *machine) guess(st *state, instr *ssa.If, way int) {
 	succs := instr.Block().Succs
 	if !m.test || Fails(succs[1-way]) {
@@ -416,7 +416,7 @@ func (m *machine) tooMany(f *frame) bool {
 	return forks[f.block] > maxForks
 }
 
-// value returns what v stands for in the frame.
+// value returns the value of v in the frame.
 func (m *machine) value(st *state, f *frame, v ssa.Value) value {
 	switch v := v.(type) {
 	case *ssa.Const:
@@ -445,8 +445,8 @@ func (m *machine) values(st *state, f *frame, list []ssa.Value) []value {
 
 func (m *machine) set(f *frame, v ssa.Value, to value) { f.regs[m.layout(f.fn).regs[v]] = to }
 
-// fresh is a new symbol for what instruction at has as its outcome. What was
-// known of the one before is forgotten.
+// fresh returns a new symbol for the outcome of instruction at. The facts of
+// the one before are forgotten.
 func (m *machine) fresh(st *state, g int, at any) value {
 	v := m.in.symbolAt(at, g, len(st.gs[g].frames))
 	m.left -= (len(st.facts) + len(st.objs)) / perStep

@@ -272,7 +272,7 @@ func (m *machine) madeError(st *state, g int, d deferred) value {
 	return m.in.boxed(types.Universe.Lookup("error").Type(), m.fresh(st, g, d.call))
 }
 
-// outcome is what a call of fn returns, which is not run.
+// outcome returns the result of a call of fn, which is not run.
 func (m *machine) outcome(st *state, g int, d deferred, fn *ssa.Function) value {
 	if fn.String() == "fmt.Errorf" {
 		return m.madeError(st, g, d)
@@ -396,7 +396,7 @@ func runSubtest(m *machine, st *state, g int, d deferred, inLine bool) bool {
 	return m.call(st, g, d, inLine)
 }
 
-// newCond makes a Cond whose field L, the second one, is the argument.
+// newCond makes a Cond with the argument as its field L, the second one.
 func newCond(m *machine, st *state, g int, d deferred, inLine bool) bool {
 	c := m.make(st, d.call, g, &object{})
 	if c.kind == none {

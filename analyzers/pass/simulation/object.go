@@ -94,7 +94,7 @@ func (m *machine) follow(base *ref, steps []int64) *ref {
 	return base
 }
 
-// load returns what is at place p of an object, a value of type t.
+// load returns the value at place p of an object, of type t.
 func (m *machine) load(st *state, id int64, p *ref, t types.Type) value {
 	o := st.objs[id]
 	if v, ok := o.cells[p]; ok && v.kind != record {
@@ -237,8 +237,8 @@ func (m *machine) part(v value, n int64, t types.Type) value {
 	return zero(&m.in, t)
 }
 
-// target returns the object and place that pointer v leads to. What an unknown
-// pointer leads to is an object from outside; a nil pointer leads nowhere.
+// target returns the object and place that pointer v leads to. The target of an unknown
+// pointer is an object from outside; a nil pointer leads nowhere.
 func (m *machine) target(st *state, v value) (id int64, place *ref, ok bool) {
 	switch v.kind {
 	case address:
@@ -253,7 +253,7 @@ func (m *machine) target(st *state, v value) (id int64, place *ref, ok bool) {
 	return 0, nil, false
 }
 
-// objectID numbers objects by what makes them, so that states compare.
+// objectID numbers objects by the instruction that makes them, so that states compare.
 func (m *machine) objectID(at any, g int, n int64) int64 {
 	key := objectKey{at, g, n}
 	id, ok := m.ids[key]
@@ -295,8 +295,8 @@ func (m *machine) escape(st *state, v value) {
 	visit = func(v value) {
 		switch v.kind {
 		case address, slice:
-			// What others know already has been visited when they came to know it, but an object of theirs may hold
-			// what was stored there since.
+			// Objects that others know already were visited when they came to know them, but such an object may hold
+			// a value that was stored there since.
 			if o := st.objs[v.n]; visited[v.n] || o.escaped && o.base.kind == none {
 				return
 			}
@@ -317,7 +317,7 @@ func (m *machine) escape(st *state, v value) {
 	visit(v)
 }
 
-// values lists what is stored in an object.
+// values lists the values that are stored in an object.
 func (o *object) values(visit func(value)) {
 	for _, v := range o.cells {
 		visit(v)
@@ -355,7 +355,7 @@ func (st *state) reachable(id int64) bool {
 			}
 		}
 	}
-	// From the stacks, and from what code outside of the scope may reach.
+	// From the stacks, and from objects that code outside of the scope may reach.
 	for _, g := range st.gs {
 		g.values(visit)
 	}

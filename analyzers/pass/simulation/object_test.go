@@ -21,7 +21,7 @@ func TestEscapeInCircle(t *testing.T) {
 	}
 }
 
-// A goroutine of an earlier round of a loop may hold an address within what the instruction then made.
+// A goroutine of an earlier round of a loop may hold an address within the object that the instruction then made.
 func TestForgetKeepsObject(t *testing.T) {
 	root := &ref{id: 1}
 	made, lock := &ref{id: 2, roots: []*ref{root}}, &ref{id: 3}

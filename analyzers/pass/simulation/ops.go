@@ -130,7 +130,7 @@ func unlock(m *machine, st *state, g int, l *lockState) bool {
 
 func runlock(m *machine, st *state, g int, l *lockState) bool {
 	if len(l.readers) > 0 {
-		// Calls nest, so what a goroutine releases is what it has acquired last.
+		// Calls nest, so a goroutine releases the lock that it has acquired last.
 		last := len(l.readers) - 1
 		for i := last; i >= 0; i-- {
 			if l.readers[i].g == g+1 {
@@ -213,7 +213,7 @@ func goCounted(m *machine, st *state, g int, d deferred, inLine bool) bool {
 		m.start(st, g, d.call, d.args[1], nil, hook{on: d.args[0], count: true})
 }
 
-// moves lists what may happen next: for each, the states that it leads to.
+// moves lists the possible next steps: for each, the states that it leads to.
 func (m *machine) moves(st *state) []move {
 	if st.over {
 		return nil
@@ -237,7 +237,7 @@ func (m *machine) moves(st *state) []move {
 	return all
 }
 
-// move is what one goroutine may do, or two that meet at a channel.
+// move is a step of one goroutine, or of two that meet at a channel.
 type move struct {
 	g, with int
 	do      func(st *state, g int) bool
@@ -365,7 +365,7 @@ func (m *machine) locker(st *state, cond value) (lock value, ok bool) {
 			return lock, lock.kind == address
 		}
 	}
-	// It may be embedded in what the Cond was made with: sync.NewCond(&s), where s.Lock is that of s.Mutex.
+	// It may be embedded in the object that the Cond was made with: sync.NewCond(&s), where s.Lock is that of s.Mutex.
 	sel := types.NewMethodSet(typ).Lookup(nil, "Lock")
 	if sel == nil || sel.Obj().Pkg().Path() != "sync" {
 		return value{}, false
@@ -390,7 +390,7 @@ func (m *machine) enqueue(st *state, g int) bool {
 	return true
 }
 
-// wakeSelf is a signal from outside, which somebody sends who has changed something.
+// wakeSelf is a signal from outside, by code that has changed something.
 func (m *machine) wakeSelf(st *state, g int) bool {
 	st.forgetMemory()
 	st.editG(g).op.phase = signalled

@@ -9,7 +9,7 @@ import (
 )
 
 // join returns the block behind a branch of which both ways do nothing that
-// matters to who waits for whom; nil if they do.
+// matters to waits; nil if they do.
 func (m *machine) join(b *ssa.BasicBlock) *ssa.BasicBlock {
 	to, known := m.layouts.joins[b]
 	if !known {
@@ -125,7 +125,7 @@ func between(b, to *ssa.BasicBlock, work *int) (region map[*ssa.BasicBlock]bool,
 	return region, true
 }
 
-// isQuietBlock reports whether nothing in the block matters to who waits for whom.
+// isQuietBlock reports whether nothing in the block matters to waits.
 func (m *machine) isQuietBlock(b *ssa.BasicBlock) bool {
 	for _, instr := range b.Instrs {
 		if !m.isQuietInstr(instr) {
@@ -135,7 +135,7 @@ func (m *machine) isQuietBlock(b *ssa.BasicBlock) bool {
 	return true
 }
 
-// isQuiet reports whether nothing in fn, and in what it calls, matters to who waits for whom.
+// isQuiet reports whether nothing in fn, and in its callees, matters to waits.
 func (m *machine) isQuiet(fn *ssa.Function) bool {
 	if m.asked != nil {
 		*m.asked = append(*m.asked, fn)
@@ -189,7 +189,7 @@ func (m *machine) isQuietCall(common *ssa.CallCommon) bool {
 }
 
 // quietSignature reports whether a function can neither be handed nor return
-// what somebody waits for.
+// an object that a goroutine waits for.
 func quietSignature(sig *types.Signature) bool {
 	if recv := sig.Recv(); recv != nil && carries(recv.Type(), 3) {
 		return false
@@ -243,7 +243,7 @@ func matters(t types.Type) bool {
 	return true
 }
 
-// jumpOver goes to block to; what the ways there may have set differently is not known.
+// jumpOver goes to block to; values that the ways there may have set differently are not known.
 func (m *machine) jumpOver(st *state, g int, f *frame, to *ssa.BasicBlock) {
 	f.block, f.pc = to, 0
 	for _, instr := range to.Instrs {

@@ -11,18 +11,18 @@ import (
 )
 
 // Race is two accesses of two goroutines to one variable, of which one writes, in a run in which
-// nothing orders them: Second comes after First, whose goroutine has let nobody go on since, as far as the
+// nothing orders them: Second comes after First, and the goroutine of First has let none go on since, as far as the
 // goroutine of Second could wait for it.
 type Race struct{ First, Second Access }
 
-// Access is what a goroutine reads or writes.
+// Access is a read or write of a goroutine.
 type Access struct {
 	Goroutine int             // 0 is the first one
 	Start     ssa.Instruction // that has started it
 	Fn        *ssa.Function
 	Instr     ssa.Instruction
 	Addr      ssa.Value // the variable; for contents that of the map or container
-	// Contents: what a map holds, or the inside of an object that leaves all locking to its user.
+	// Contents: of a map, or the inside of an object that leaves all locking to its user.
 	Contents bool
 	Write    bool
 }
@@ -39,8 +39,8 @@ type touch struct {
 // maxOpen is how many accesses of a goroutine are remembered.
 const maxOpen = 48
 
-// access notes an access of goroutine g, and reports those of others that it races with. What only
-// its function can reach, and what comes from outside, is passed over, and so is a run that is not
+// access notes an access of goroutine g, and reports those of others that it races with. Objects that
+// only its function can reach, or that come from outside, are passed over, and so is a run that is not
 // known to happen.
 func (m *machine) access(st *state, g int, instr ssa.Instruction, addr ssa.Value, at value, contents, write bool) {
 	if !m.racing || st.clouded || st.failed || st.failing || at.kind != address || onStack(addr) {
@@ -72,7 +72,7 @@ func (m *machine) access(st *state, g int, instr ssa.Instruction, addr ssa.Value
 	gr.open = append(slices.Clip(gr.open), t)
 }
 
-// ordered reports whether what g does now may come after t by what they have waited for, or were started by.
+// ordered reports whether the next step of g may come after t by the waits of the two, or by their starts.
 func (st *state) ordered(t touch, g int) bool {
 	switch {
 	case t.released == 0:
@@ -108,7 +108,7 @@ func onStack(addr ssa.Value) bool {
 	return ok && !local.Heap
 }
 
-// release notes that g lets others go on: who waits from now on may be ordered after what g has done.
+// release notes that g lets others go on: a goroutine that waits from now on may be ordered after the steps of g.
 func (st *state) release(g int) {
 	st.now++
 	gr := st.gs[g]
@@ -136,7 +136,7 @@ func (st *state) synchronise(g int) {
 	st.acquire(g)
 }
 
-// renew forgets the accesses to an object whose number another one has now.
+// renew forgets the accesses to an object with a number that another one has now.
 func (st *state) renew(id int64) {
 	gone := func(t touch) bool { return t.id == id }
 	for g, gr := range st.gs {
@@ -162,7 +162,7 @@ func (m *machine) passOver(st *state, fn *ssa.Function) {
 	}
 }
 
-// container notes what a method of a container of the standard library accesses.
+// container notes the accesses of a method of a container of the standard library.
 func (m *machine) container(st *state, g int, d deferred, fn *ssa.Function) {
 	recv := fn.Signature.Recv()
 	if recv == nil || len(d.args) == 0 || len(d.call.Common().Args) == 0 {
@@ -173,7 +173,7 @@ func (m *machine) container(st *state, g int, d deferred, fn *ssa.Function) {
 	}
 }
 
-// inMap notes what a builtin function does with a map.
+// inMap notes the access of a builtin function to a map.
 func (m *machine) inMap(st *state, g int, d deferred, writes bool) {
 	if v := d.call.Common().Args[0]; isMap(v) {
 		m.access(st, g, d.call, v, d.args[0], true, writes)
@@ -202,7 +202,7 @@ func (m *machine) useTest(st *state, g int, d deferred) {
 	if !m.isTest() || g == 0 || st.clouded || st.failed || st.failing {
 		return
 	}
-	// The code of a method value, as of t.Logf, is nowhere in the source: what calls it is.
+	// The code of a method value, as of t.Logf, is nowhere in the source: its call is.
 	gr, at := st.editG(g), d.call
 	for i := len(gr.frames) - 1; at != nil && !at.Pos().IsValid(); i-- {
 		at = gr.frames[i].site
@@ -257,7 +257,7 @@ func cleanup(m *machine, st *state, g int, d deferred, inLine bool) bool {
 		return m.finish(st, g, d, inLine, nilValue)
 	}
 	ok := m.finish(st, g, d, inLine, nilValue)
-	// Before what has been registered so far, as with deferred calls.
+	// It comes before the functions that have been registered so far, as with deferred calls.
 	first, n := *st.gs[0].frames[0], 0
 	for n < len(first.defers) && !isDefer(first.defers[n].call) {
 		n++

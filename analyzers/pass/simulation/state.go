@@ -6,7 +6,7 @@ import (
 	"golang.org/x/tools/go/ssa"
 )
 
-// state is one moment of the scope. What has its stamp may be changed in
+// state is one moment of the scope. A part with its stamp may be changed in
 // place; all else is shared with other states.
 type state struct {
 	stamp int
@@ -14,16 +14,16 @@ type state struct {
 	gs    []*goroutine
 	objs  []*object
 	facts []fact
-	// failed: the test has failed by what its own goroutine has found, or is guessed
-	// to; failing: by what another one has.
+	// failed: the test has failed by a check of its own goroutine, or is guessed
+	// to; failing: by a check of another one.
 	failed, failing bool
 	// over: the process has ended.
 	over bool
 	// crash is how it has, if by a panic that closing or sending has raised.
 	crash *Crash
-	// clouded: what others do may be ordered by code that is not simulated.
+	// clouded: steps of others may be ordered by code that is not simulated.
 	clouded bool
-	now     int // counts what orders goroutines
+	now     int // counts the operations that order goroutines
 	// ready are goroutines that are between operations.
 	ready []int
 }
@@ -46,7 +46,7 @@ type goroutine struct {
 	end    ssa.Instruction // where it has ended
 	fatal  bool            // ended by FailNow and the like
 	open   []touch         // its last accesses
-	// As state.now counts: when it was started, by which goroutine, and until when what others have released
+	// As state.now counts: when it was started, by which goroutine, and until when releases of others
 	// may come before it.
 	starter, born, acquired int
 }
@@ -65,9 +65,9 @@ type frame struct {
 	site ssa.CallInstruction
 	// leaving: the frame runs its deferred calls and is then left, too.
 	leaving leaving
-	// after is what happens when the frame is left.
+	// after is the step that follows when the frame is left.
 	after hook
-	// printed counts the arguments of the call at hand whose text package fmt has asked for.
+	// printed counts the arguments of the call at hand that package fmt has asked for their text.
 	printed int
 	// forks counts the branches of which both ways were taken.
 	forks map[*ssa.BasicBlock]int
@@ -129,7 +129,7 @@ func (st *state) top(g int) *frame {
 	return gr.frames[i]
 }
 
-// values lists what the stack of the goroutine holds.
+// values lists the values on the stack of the goroutine.
 func (g *goroutine) values(visit func(value)) {
 	for _, f := range g.frames {
 		for _, v := range f.regs {
@@ -145,7 +145,7 @@ func (g *goroutine) values(visit func(value)) {
 	}
 }
 
-// hash identifies what the state may still do.
+// hash identifies the further steps of the state.
 type hash uint64
 
 func (h *hash) add(n uint64) {
@@ -187,7 +187,7 @@ func (m *machine) hash(st *state) hash {
 	return h
 }
 
-// extent is about what it costs to compare a state with others, in steps.
+// extent is about the cost of comparing a state with others, in steps.
 func (m *machine) extent(st *state) int {
 	n := len(st.objs) + len(st.facts)
 	for _, g := range st.gs {

@@ -18,9 +18,9 @@ const (
 	null         // nil of any type
 	address      // n: the object, ref: the place in it; channels and maps have none
 	slice        // n: the object of the array, ref: its bounds
-	closure      // ref.fn, ref.vals: what it captures
+	closure      // ref.fn, ref.vals: the captured values
 	tuple        // ref.vals
-	record       // ref.vals: places and what is there, in turn; other fields are zero
+	record       // ref.vals: places and their values, in turn; other fields are zero
 	boxed        // ref.typ, ref.vals[0]: the value in an interface
 	symbol       // ref: something unknown
 )
@@ -116,7 +116,7 @@ func (in *interner) symbolAt(at any, g, depth int) value {
 	return value{kind: symbol, ref: in.get('s', "", at, nil, int64(g)<<16|int64(depth))}
 }
 
-// term is what an operation makes of values of which one is unknown.
+// term returns the result of an operation on values of which one is unknown.
 func (in *interner) term(name string, n int64, vals ...value) value {
 	return value{kind: symbol, ref: in.get('s', name, nil, nil, n, vals...)}
 }
