@@ -22,8 +22,8 @@ import (
 type dependency struct {
 	path string // module path
 	dir  string // where its files are: a copy, if it comes from the module cache
-	// name is what places in it begin with instead of dir: path@version. "" for
-	// folders outside of the module cache, whose places are like those of others.
+	// name begins the places in it instead of dir: path@version. "" for
+	// folders outside of the module cache, as their places are like those of others.
 	name string
 }
 
@@ -94,8 +94,8 @@ func newDependency(p *listed, modCache string) (dependency, error) {
 
 func (d dependency) copied() bool { return d.name != "" }
 
-// copyModule copies a module out of the module cache, whole or not at all. What
-// is there already is taken if it is the same.
+// copyModule copies a module out of the module cache, whole or not at all. A copy
+// that is there already is taken if it is the same.
 func copyModule(path, from, to string) error {
 	original, err := store.ReadFiles(os.DirFS(from), store.AllFiles)
 	if err == nil {

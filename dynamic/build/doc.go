@@ -8,12 +8,12 @@
 //	ws, err := build.Prepare(ctx, m, plan)   // defer ws.Close()
 //	tests, err := ws.BuildTests(ctx)
 //
-// What stays behind: the monitor's source and the test binaries, both in the
+// Two things stay behind: the monitor's source and the test binaries, both in the
 // user's cache directory, so that a second build compiles and links nothing.
 // Everything else lives in one temporary folder that [Workspace.Close] removes;
-// what a killed process left is removed when the next one starts.
+// the folder of a killed process is removed when the next one starts.
 //
-// What may be missed: files that cgo translates are left as they are, and so
+// Missed: files that cgo translates are left as they are, and so
 // is every file that does not compile once rewritten; [Workspace.LeftAlone]
 // lists both. Nothing here makes findings, so nothing is reported falsely; but
 // the build differs from the user's own in three ways that are made up for as

@@ -10,7 +10,7 @@ import (
 )
 
 // Embedded is the reason of sites in files that //go:embed puts into a program.
-// The go command embeds what the overlay has, so that the program would find the
+// The go command embeds the overlay's files, so that the program would find the
 // rewritten text there.
 const Embedded plan.Reason = "//go:embed puts the file's text into the program"
 

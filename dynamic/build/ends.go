@@ -15,18 +15,18 @@ import (
 	"github.com/interlock-go/interlock/dynamic/gocmd"
 )
 
-// EndName is the file that does what is to be done when the tests have ended. It
+// EndName is the file with the code that runs when the tests have ended. It
 // exists in the overlay only.
 const EndName = "zz_interlock_test.go"
 
 // ends returns, for each tested package, a file that has the monitor wait for goroutines
 // that outlive the tests, write its counters, and ask for leaked goroutines: in tests of a
-// few milliseconds, what they reached would go unsaid. Package instrument rewrites the
+// few milliseconds, the sites that they reached would be lost. Package instrument rewrites the
 // TestMain functions of the user's; where there is none, the file has one.
 //
 // Any package may leave goroutines behind: also those of the standard library start some. No TestMain
 // is put into packages whose examples print the frames around it, which [Module.LeaksUnseen] names, and no file into
-// those whose files //go:embed puts into a program, lest it find one more.
+// those with files that //go:embed puts into a program, lest it find one more.
 func ends(m *Module, rewritten map[string][]byte) map[string][]byte {
 	files := map[string][]byte{}
 	for _, t := range m.Tests {
@@ -175,7 +175,7 @@ func (ws *Workspace) addLeakProfile() error {
 }
 
 // usesWeak returns a package outside the standard library that imports package weak, or "". The
-// collector does not follow weak pointers: what can be woken through one is marked as leaked, and
+// collector does not follow weak pointers: a goroutine that can be woken through one is marked as leaked, and
 // the runtime stops the process where it is woken.
 func usesWeak(pkgs []*listed) string {
 	for _, p := range pkgs {

@@ -34,7 +34,7 @@ func PrepareExact(ctx context.Context, m *Module, loops bool) (ws *Workspace, er
 			err = errors.Join(err, s.Close())
 		}
 	}()
-	// A module may be built both ways; what this one changes in it is its own.
+	// A module may be built both ways; the changes of this one are its own.
 	own := *m
 	own.Tests = slices.Clone(m.Tests)
 	var counted map[string][]byte
@@ -51,7 +51,7 @@ func PrepareExact(ctx context.Context, m *Module, loops bool) (ws *Workspace, er
 }
 
 // PrepareScheduled is [PrepareExact] with the monitor in the same build, as [Prepare] has it: it holds goroutines, and
-// the engine finds what nothing orders.
+// the engine finds accesses that nothing orders.
 func PrepareScheduled(ctx context.Context, m *Module, p *plan.Plan) (ws *Workspace, err error) {
 	if ws, err = Prepare(ctx, m, p); err != nil {
 		return nil, err
@@ -85,8 +85,8 @@ func PrepareRace(ctx context.Context, m *Module, p *plan.Plan) (ws *Workspace, e
 	return ws, nil
 }
 
-// countLoops returns the files with loops, with these counted, by their absolute paths. A file whose text is part of
-// a program stays as it is.
+// countLoops returns the files with loops, with these counted, by their absolute paths. A file with a text that is part
+// of a program stays as it is.
 func countLoops(m *Module) map[string][]byte {
 	counted := map[string][]byte{}
 	next := uint32(0)
@@ -129,7 +129,7 @@ func (ws *Workspace) addEngine(ctx context.Context) error {
 }
 
 // linkToolchain has the go command work in a folder of links where its installation lies in
-// the module cache, whose files it lets nobody replace.
+// the module cache: it lets nobody replace files there.
 func (ws *Workspace) linkToolchain(env gocmd.Env) error {
 	m := ws.Module
 	if _, cached := gocmd.Below(m.modCache, m.goRoot); !cached {
@@ -152,10 +152,10 @@ func (ws *Workspace) linkToolchain(env gocmd.Env) error {
 	return nil
 }
 
-// exactFlags returns build flags with what the engine or the race detector needs put to them: of flags that may be
+// exactFlags returns build flags with those that the engine or the race detector needs added: of flags that may be
 // given once only, the last counts.
 func (ws *Workspace) exactFlags(flags []string) []string {
-	// What the monitor synchronises orders nothing in the program, so the compiler leaves its atomics alone.
+	// The monitor's synchronisation orders nothing in the program, so the compiler leaves its atomics alone.
 	const unseen = "-gcflags=" + dynamic.MonitorPath + "/...=-race=false -d=checkptr=0"
 	switch {
 	case ws.race:
@@ -176,7 +176,7 @@ func (ws *Workspace) exactFlags(flags []string) []string {
 	return append(append(slices.Clip(flags), hb.Flags(tags, linker)...), unseen)
 }
 
-// exactRefused returns the error of a build under the engine that failed, by what the go command said.
+// exactRefused returns the error of a build under the engine that failed, by the go command's output.
 func exactRefused(output []byte) error {
 	var said []string
 	for line := range strings.Lines(string(output)) {

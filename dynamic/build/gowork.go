@@ -39,7 +39,7 @@ func goWork(m *mainModules, monitor string, deps []dependency) ([]byte, error) {
 	if monitor != "" {
 		w.AddNewUse(monitor, "")
 	}
-	// The user's replacements, whose relative paths are from his go.work.
+	// The user's replacements, with relative paths from his go.work.
 	if m.work != nil {
 		for _, r := range m.work.Replace {
 			path := r.New.Path

@@ -81,12 +81,12 @@ func newest(dir string) time.Duration {
 		age = time.Since(info.ModTime())
 	}
 	if err != nil {
-		return 0 // what cannot be judged is kept
+		return 0 // a build that cannot be judged is kept
 	}
 	return age
 }
 
-// Reopened stands for the workspace of a lasting build whose evidence is read
+// Reopened stands for the workspace of a lasting build with evidence that is read
 // later: it knows the module's root and path, and builds nothing.
 func Reopened(root, path string) *Workspace {
 	return &Workspace{Module: &Module{Root: root, Path: path}, scratch: &scratch.Folder{}}

@@ -14,7 +14,7 @@ import (
 	"github.com/interlock-go/interlock/dynamic/gocmd"
 )
 
-// listed is what `go list` prints about a package, as far as it is needed.
+// listed is the output of `go list` about a package, as far as it is needed.
 type listed struct {
 	ImportPath   string
 	Name         string
@@ -28,7 +28,7 @@ type listed struct {
 	TestGoFiles  []string
 	XTestGoFiles []string
 	Imports      []string
-	// What //go:embed puts into the package, and into its tests.
+	// The files that //go:embed puts into the package, and into its tests.
 	EmbedFiles, TestEmbedFiles, XTestEmbedFiles []string
 	Module                                      *struct {
 		Path string
@@ -65,7 +65,7 @@ func listPackages(ctx context.Context, g gocmd.Command, tests bool, flags, patte
 	}
 }
 
-// listFailed turns what the go command says about a wrong request into one
+// listFailed turns the go command's output about a wrong request into one
 // line; it fails as a whole only for requests, not for packages (-e).
 func listFailed(dir string, msg []byte, err error) error {
 	var conf *gocmd.ConfigError
@@ -75,7 +75,7 @@ func listFailed(dir string, msg []byte, err error) error {
 	return gocmd.RefuseList(dir, string(msg), "fix the module or the request so that `go list -deps -test` works")
 }
 
-// selection is what a request comes down to.
+// selection is the packages that a request selects.
 type selection struct {
 	named    []*listed // packages that the patterns name, of main modules
 	depends  []*listed // further packages that their tests need, of main modules and of dependencies named
@@ -83,7 +83,7 @@ type selection struct {
 	unusable []*listed // named ones without files that are built
 }
 
-// choose sorts out what was listed. Packages outside of the main modules have
+// choose sorts out the listed packages. Packages outside of the main modules have
 // tests that would not run here, so naming one is refused.
 func (m *Module) choose(pkgs []*listed, patterns []string) (*selection, error) {
 	s := new(selection)

@@ -25,7 +25,7 @@ import (
 	"github.com/interlock-go/interlock/dynamic/scratch"
 )
 
-// Options say what to load.
+// Options select the packages to load.
 type Options struct {
 	Dir        string   // where the user stands; "" is the current folder
 	Patterns   []string // as the go command takes them; none means "."
@@ -45,7 +45,7 @@ type Options struct {
 	NoTests bool
 }
 
-// Module is what a request loads: the packages of the main modules that the
+// Module is the result of a request: the packages of the main modules that the
 // named packages' tests are built from.
 type Module struct {
 	Root      string // folder of the main module, or of the user's go.work
@@ -57,7 +57,7 @@ type Module struct {
 	Packages []*sites.Package
 	// Tests are the named packages, in the order of the go command.
 	Tests []Test
-	// Uncompiled is what the compiler said of packages that do not compile,
+	// Uncompiled is the compiler's output on packages that do not compile,
 	// where others do: Packages and Tests hold only these.
 	Uncompiled string
 	// Cgo lists files that cgo translates, relative to Root: their accesses
@@ -81,7 +81,7 @@ type Module struct {
 	modCache   string
 	deps       []dependency // to be instrumented too
 	vendored   bool
-	embedded   map[string]bool // Go files whose text is part of a program, by absolute path
+	embedded   map[string]bool // Go files with a text that is part of a program, by absolute path
 }
 
 // Test is one named package.
@@ -140,7 +140,7 @@ func Load(ctx context.Context, o Options) (_ *Module, err error) {
 		return nil, err
 	}
 	if !o.Programs && !o.NoTests && !slices.ContainsFunc(m.Tests, func(t Test) bool { return !t.None }) {
-		if m.Uncompiled != "" { // there may be tests in what was left out
+		if m.Uncompiled != "" { // there may be tests in the packages that were left out
 			return nil, &CompileError{m.Uncompiled}
 		}
 		return nil, gocmd.Refuse("no test files in "+strings.Join(o.Patterns, " "),
@@ -149,7 +149,7 @@ func Load(ctx context.Context, o Options) (_ *Module, err error) {
 	return m, nil
 }
 
-// Close removes what loading has left in the temporary folder. Closing twice
+// Close removes the files that loading has left in the temporary folder. Closing twice
 // does nothing.
 func (m *Module) Close() error {
 	if m.scratch == nil {
@@ -174,7 +174,7 @@ func newModule(ctx context.Context, o *Options) (*Module, error) {
 		o.Still = new(Still)
 	}
 	m := &Module{flags: o.BuildFlags, goTool: gocmd.Command{Dir: dir, Env: o.Still.Env(o.Env)}, userEnv: o.Env}
-	// What the go command is, and whether it can run the tests at all.
+	// Ask for the go command's version and environment, and whether it can run the tests at all.
 	env, err := m.goTool.Environment(ctx)
 	if err != nil {
 		return nil, err
@@ -191,7 +191,7 @@ func newModule(ctx context.Context, o *Options) (*Module, error) {
 		return nil, gocmd.Refuse("the go command has no folder for modules: GOMODCACHE is empty",
 			"set HOME, GOPATH or GOMODCACHE")
 	}
-	// Flags that would change what is built are refused, wherever they stand.
+	// Flags that would change the build are refused, wherever they stand.
 	m.goRoot, m.modCache = env.GOROOT, env.GOMODCACHE
 	if m.goFlags, err = gocmd.SplitFlags(env.GOFLAGS); err != nil {
 		return nil, err
@@ -222,12 +222,12 @@ const loadMode = packages.NeedName | packages.NeedFiles | packages.NeedCompiledG
 	packages.NeedTypes | packages.NeedTypesSizes | packages.NeedSyntax | packages.NeedTypesInfo |
 	packages.NeedModule | packages.NeedForTest
 
-// typeCheck loads the named packages, with their tests or without, and what
-// they need of the main modules without.
+// typeCheck loads the named packages, with their tests or without, and the packages
+// of the main modules that they need, without.
 func (m *Module) typeCheck(ctx context.Context, sel *selection, tests bool) error {
 	fset := token.NewFileSet()
 	src := new(sources)
-	// The named packages with their tests, what they use without.
+	// The named packages with their tests, their imports without.
 	var all []*packages.Package
 	var names []string
 	// Dependencies are loaded apart, as their tests are not wanted.
@@ -380,7 +380,7 @@ func (s *sources) of(name string) []byte {
 	return s.bytes[name]
 }
 
-// compileError has the go command build what was asked for, for its own words.
+// compileError has the go command build the requested packages, for its own words.
 func (m *Module) compileError(ctx context.Context, sel *selection, errs []packages.Error) error {
 	var paths []string
 	for _, p := range sel.named {
@@ -412,8 +412,8 @@ func (m *mainModules) goVersion() string {
 	return m.work.Go.Version
 }
 
-// CompileError reports that the user's own code does not build. Output is what
-// the go command printed, unchanged. The command line ends with code 3.
+// CompileError reports that the user's own code does not build. Output is the text
+// that the go command printed, unchanged. The command line ends with code 3.
 type CompileError struct {
 	Output string
 }

@@ -106,7 +106,7 @@ func absolute(dir, path string) string {
 	return filepath.Join(dir, path)
 }
 
-// title names what is worked on in plans and messages.
+// title names the module or workspace in plans and messages.
 func (m *mainModules) title() string {
 	paths := make([]string, len(m.mods))
 	for i, mod := range m.mods {

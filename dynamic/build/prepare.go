@@ -58,14 +58,14 @@ func Decide(ctx context.Context, m *Module, p *plan.Plan) error {
 	return err
 }
 
-// rewriting is what became of files.
+// rewriting is the result of rewriting files.
 type rewriting struct {
 	files  map[string][]byte // rewritten ones, by the absolute paths of their originals
 	marked map[string][]byte // their marked texts, if asked for
 	kept   []LeftAlone       // because a program has their text
 }
 
-// rewrite rewrites the files of m as p says, and puts into p what it must leave.
+// rewrite rewrites the files of m as p says, and marks the sites in p that it must leave.
 func rewrite(ctx context.Context, m *Module, p *plan.Plan, marked bool) (*rewriting, error) {
 	byKey := make(map[plan.Key]*plan.Site, len(p.Sites))
 	for i := range p.Sites {

@@ -16,7 +16,7 @@ import (
 	"github.com/interlock-go/interlock/dynamic/scratch"
 )
 
-// Still is what go commands are run with so that they write nothing into the
+// Still holds the flags and environment by which go commands write nothing into the
 // user's tree: with -mod=mod they bring go.mod and go.sum up to date, and in a
 // workspace go.work.sum. The zero value changes nothing.
 type Still struct {
@@ -27,8 +27,8 @@ type Still struct {
 	remove func() error
 }
 
-// KeepStill finds out what the go command needs in dir, with the environment
-// env. The caller closes it.
+// KeepStill finds the flags and environment that the go command needs in dir, with the
+// environment env. The caller closes the result.
 func KeepStill(ctx context.Context, dir string, env []string) (*Still, error) {
 	s, e, err := readOnly(ctx, dir, env)
 	if err != nil || e.GOWORK == "" || e.GOWORK == "off" {
@@ -47,7 +47,7 @@ func KeepStillIn(ctx context.Context, dir, work string, env []string) (*Still, e
 	if err != nil {
 		return nil, err
 	}
-	// What the go command would find otherwise is the original's, or one that
+	// Otherwise the go command would find the original's, or one that
 	// happens to lie around the copy.
 	if want := cmp.Or(work, "off"); cmp.Or(e.GOWORK, "off") != want {
 		s.Vars = append(s.Vars, "GOWORK="+want)
@@ -55,8 +55,8 @@ func KeepStillIn(ctx context.Context, dir, work string, env []string) (*Still, e
 	return s, nil
 }
 
-// readOnly returns what keeps the go command from writing go.mod and go.sum, and
-// what it says of itself in dir.
+// readOnly returns the means that keep the go command from writing go.mod and go.sum,
+// and its environment in dir.
 func readOnly(ctx context.Context, dir string, env []string) (*Still, gocmd.Env, error) {
 	e, err := gocmd.Command{Dir: dir, Env: env}.Environment(ctx)
 	if err != nil {
@@ -106,7 +106,7 @@ func (s *Still) copyWork(path string) error {
 // Env returns env with the variables set.
 func (s *Still) Env(env []string) []string { return gocmd.Setenv(env, s.Vars...) }
 
-// Close removes what was laid out. Closing twice does nothing.
+// Close removes the files that were laid out. Closing twice does nothing.
 func (s *Still) Close() error {
 	if s.remove == nil {
 		return nil
@@ -116,7 +116,7 @@ func (s *Still) Close() error {
 	return remove()
 }
 
-// RebaseWork returns a go.work whose folders are named as rebase says.
+// RebaseWork returns a go.work with its folders named as rebase says.
 func RebaseWork(data []byte, rebase func(path string) string) ([]byte, error) {
 	f, err := modfile.ParseWork("go.work", data, nil)
 	if err != nil {
@@ -135,7 +135,7 @@ func RebaseWork(data []byte, rebase func(path string) string) ([]byte, error) {
 	return modfile.Format(f.Syntax), nil
 }
 
-// RebaseMod returns a go.mod whose folders are named as rebase says.
+// RebaseMod returns a go.mod with its folders named as rebase says.
 func RebaseMod(data []byte, rebase func(path string) string) ([]byte, error) {
 	f, err := modfile.Parse("go.mod", data, nil)
 	if err != nil {
@@ -161,7 +161,7 @@ func rebaseReplaces(lines []*modfile.Replace, rebase func(path string) string,
 	return changed, err
 }
 
-// RebaseModulesTxt returns a vendor/modules.txt whose folders are named as
+// RebaseModulesTxt returns a vendor/modules.txt with its folders named as
 // rebase says: the go command compares them with those of go.mod.
 func RebaseModulesTxt(data []byte, rebase func(path string) string) []byte {
 	var out strings.Builder

@@ -31,8 +31,8 @@ type Binary struct {
 
 // BuildTests builds the test binaries of the named packages, in their order.
 // A file that does not compile once rewritten is left as it is and shows in
-// [Workspace.LeftAlone]; what was wrong with it is kept in the user's cache
-// directory. Packages whose originals do not build either are left out, which
+// [Workspace.LeftAlone]; the compiler's output is kept in the user's cache
+// directory. Packages with originals that do not build either are left out, which
 // shows in [Module.Uncompiled]. It returns a *CompileError if all are such, and
 // a *RewriteError if leaving files alone does not help.
 func (ws *Workspace) BuildTests(ctx context.Context) ([]Binary, error) {
@@ -148,7 +148,7 @@ func (ws *Workspace) fallBack(ctx context.Context, output []byte) error {
 		}
 	}
 	kept, err := ws.keep(named, output)
-	if err != nil { // what the go command said comes first: a full disk may be the cause of both
+	if err != nil { // the go command's output comes first: a full disk may be the cause of both
 		return &RewriteError{strings.TrimRight(string(output), "\n") + "\n" + err.Error(), "what follows"}
 	}
 	if len(named) == 0 {
@@ -161,9 +161,9 @@ func (ws *Workspace) fallBack(ctx context.Context, output []byte) error {
 	return ws.writeOverlay()
 }
 
-// leaveUnbuildable takes those packages out of the tests whose own code does
-// not build, and reports whether there are some. Its types were checked while
-// loading; what is left is, for one, a function without a body.
+// leaveUnbuildable takes the packages out of the tests with code of their own that does
+// not build, and reports whether there are some. Their types were checked while
+// loading; another fault is, for one, a function without a body.
 func (ws *Workspace) leaveUnbuildable(ctx context.Context) (bool, error) {
 	if output, err := ws.buildOriginals(ctx, ws.Module.Tests...); err != nil || output == "" {
 		return false, err
@@ -255,14 +255,14 @@ func named(args []string, tests []Test) []string {
 	return args
 }
 
-// buildOriginals builds tests as the user has them, and returns what the
-// compiler printed if it failed.
+// buildOriginals builds tests as the user has them, and returns the output of
+// the compiler if it failed.
 func (ws *Workspace) buildOriginals(ctx context.Context, tests ...Test) (string, error) {
 	return ws.compile(ctx, []string{"-vet=off"}, tests...)
 }
 
-// compile builds the originals of tests, keeps nothing of them, and returns what the
-// go command printed if it failed.
+// compile builds the originals of tests, keeps nothing of them, and returns the output
+// of the go command if it failed.
 func (ws *Workspace) compile(ctx context.Context, flags []string, tests ...Test) (string, error) {
 	args := slices.Concat([]string{"test", "-c", "-o", os.DevNull}, flags, ws.Module.flags)
 	n := len(args)
@@ -311,7 +311,7 @@ func (ws *Workspace) keep(named map[string]string, output []byte) (string, error
 // not, even with the files that the compiler named left as they were: a fault
 // of Interlock, never of the user. The command line ends with code 3.
 type RewriteError struct {
-	Output string // what the go command printed
+	Output string // of the go command
 	Kept   string // folder that holds the rewritten files and the output, or "what follows" if they could not be kept
 }
 

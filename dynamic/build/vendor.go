@@ -55,7 +55,7 @@ func (m *vendoredModule) annotate(text string) {
 // a word: each vendored module is replaced with its folder there, and each of
 // these folders gets a go.mod by overlay. The replace lines go into work, the
 // files that stand in for others into overlay. Main modules get a require line
-// for what only modules.txt names, as go.mod files below go 1.17 leave out.
+// for modules that only modules.txt names, as go.mod files below go 1.17 leave them out.
 func vendoring(m *mainModules, scratch string, work []byte, overlay map[string]string) ([]byte, error) {
 	root := filepath.Join(m.root, "vendor")
 	data, err := os.ReadFile(filepath.Join(root, "modules.txt"))

@@ -28,7 +28,7 @@ import (
 type Workspace struct {
 	// Dir is the temporary folder. It is gone after Close.
 	Dir string
-	// Module is what was loaded.
+	// Module has the loaded packages.
 	Module *Module
 
 	scratch *scratch.Folder
@@ -36,7 +36,7 @@ type Workspace struct {
 	cache   string
 	monitor string
 	goWork  string
-	overlay map[string]string // original -> what stands in for it
+	overlay map[string]string // original -> the file that stands in for it
 	sources map[string]string // rewritten file -> original; a subset of overlay, reversed
 	left    []LeftAlone
 	plan    *plan.Plan // nil where files are rewritten without one
@@ -121,7 +121,7 @@ func (ws *Workspace) writeGoWork() error {
 // command looks at more of the module graph: packages that two modules have,
 // one of which the main module does not need, are ambiguous then. (It is the
 // second choice because a go command with -mod=mod, which is nobody's here but
-// the user's, writes what it has read back to the go.mod in the tree.)
+// the user's, writes the text that it has read back to the go.mod in the tree.)
 func (ws *Workspace) overlayGoMod() (bool, error) {
 	m := ws.Module
 	if ws.goWork == "off" || m.main.work != nil || m.vendored || slices.ContainsFunc(m.deps, dependency.copied) {

@@ -26,7 +26,7 @@ const (
 	mostForgotten = 1 << 12
 )
 
-// MostEvents is how many events a trace may have: what comes later is left out. In a file each takes
+// MostEvents is how many events a trace may have: later ones are left out. In a file each takes
 // 32 bytes, of which only those are written that are there.
 const MostEvents = 4 << 20
 
@@ -37,7 +37,7 @@ func Head() (head []byte, size int64) {
 	return head, headSize + MostEvents*eventSize
 }
 
-// Trace is what a trace file holds.
+// Trace is the contents of a trace file.
 type Trace struct {
 	Events []Event
 	Calls  map[uint32]Call // by calling context
@@ -52,7 +52,7 @@ type Call struct {
 
 // Decode returns the events of a trace file. Of variables only those are kept that two goroutines
 // access. An event that was being written when the process ended is left out, and so are those
-// after it: what they need is not certain.
+// after it: the events that they need are not certain.
 func Decode(file []byte) (*Trace, error) {
 	if len(file) < headSize || binary.NativeEndian.Uint64(file) != MostEvents {
 		return nil, errors.New("it is no trace of this version of interlock")
@@ -166,7 +166,7 @@ func (d *decoder) findShared(n uint64) {
 	}
 }
 
-// goroutine returns the number of the goroutine whose slot is in a record.
+// goroutine returns the number of the goroutine with the slot in a record.
 func (d *decoder) goroutine(record uint64) int32 {
 	slot := record >> 40 & (1<<18 - 1)
 	g, ok := d.goroutines[slot]
@@ -214,7 +214,7 @@ func (d *decoder) add(i uint64) {
 		if third&^granuleMask != 0 {
 			seen = d.latest(d.goroutine(third), uint32(third>>8))
 		}
-		// What a map holds behind a write depends on the writes before it.
+		// The contents of a map behind a write depend on the writes before it.
 		if e.Op == Read {
 			e.From = seen
 		} else if head&update != 0 && seen >= 0 {

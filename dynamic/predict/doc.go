@@ -19,8 +19,8 @@
 // WaitGroup, Once, atomics, go statements. So a prediction is never of two steps that
 // one of these orders.
 //
-// Missed: what takes two critical sections of one lock in the other order, cycles of more
-// than two locks, what lies behind the end of the trace, and pairs beyond the work limit,
+// Missed: predictions that need two critical sections of one lock in the other order, cycles of more
+// than two locks, events behind the end of the trace, and pairs beyond the work limit,
 // which is counted. Predicted falsely: steps that the trace does not show to depend on each
 // other, because a lock was polled (TryLock that failed) or a channel was (a select that took
 // its default, len), or code that is not instrumented has ordered them. A prediction is

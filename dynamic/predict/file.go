@@ -5,17 +5,17 @@ import (
 	"os"
 )
 
-// Step is what a goroutine does at a place: it accesses a variable, or acquires a lock.
+// Step is an event at a place: a goroutine accesses a variable, or acquires a lock.
 type Step struct {
 	Place
 	Goroutine     int32 // a number in the trace
 	Write, Atomic bool
 }
 
-// Found is what was predicted of a trace, in places.
+// Found is the predictions of a trace, in places.
 type Found struct {
 	Races     [][2]Step // in the order of the trace
-	Deadlocks [][4]Step // what the first goroutine holds and wants, and what the second holds and wants
+	Deadlocks [][4]Step // the locks that the first goroutine holds and wants, and those that the second holds and wants
 	Splits    []FoundSplit
 	Events    int
 	Cut       bool // the trace had no room for all events
@@ -60,7 +60,7 @@ func FromFile(file, program string, sections Sections) (*Found, error) {
 		e := &trace.Events[i]
 		return Step{symbols.Place(e.PC), e.G, e.Op == Write, e.Atomic}
 	}
-	// What is predicted are events; their places are what is found.
+	// Events are predicted; their places are returned.
 	p := newPredictor(trace.Events)
 	r := p.predict()
 	found := &Found{Events: len(trace.Events), Cut: trace.Cut}

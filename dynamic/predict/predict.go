@@ -9,10 +9,10 @@ import (
 type Race struct{ First, Second int }
 
 // Deadlock is two acquisitions that another order of the run has wait for each other, and
-// the acquisitions of what their goroutines hold then: indices of events.
+// the acquisitions of the locks that their goroutines hold then: indices of events.
 type Deadlock struct{ FirstHeld, First, SecondHeld, Second int }
 
-// Result is what was predicted of a trace.
+// Result is the predictions of a trace.
 type Result struct {
 	Races     []Race     // one for each pair of places
 	Deadlocks []Deadlock // one for each four places
@@ -93,7 +93,7 @@ func (p *predictor) tryRace(i, j int32) {
 	if !a.conflicts(b) {
 		return
 	}
-	// What needs the other needs no closure.
+	// An event that needs the other needs no closure.
 	c := p.preceding(j)
 	if p.in(c, i) {
 		return
@@ -109,7 +109,7 @@ func (p *predictor) tryRace(i, j int32) {
 	}
 }
 
-// close adds to c what a sync-preserving correct reordering must have that has c: of two
+// close adds to c the events that a sync-preserving correct reordering with c must have: of two
 // critical sections of one lock that are not both to read, the end of the earlier one. It
 // returns false where there is none, because a section does not end in the trace.
 func (p *predictor) close(c clock) bool {

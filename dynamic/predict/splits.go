@@ -14,7 +14,7 @@ type Sections struct {
 	Named func(Place) Place
 }
 
-// Section is an atomic section: two accesses of one variable in one call of Function, or of what it calls.
+// Section is an atomic section: two accesses of one variable in one call of Function, or of its callees.
 type Section struct {
 	Function string
 	Entry    Half
@@ -49,8 +49,8 @@ type Split struct {
 
 // splits predicts which sections another order of the run splits: a high-level race. All accesses are under
 // locks that order them in the run. Li's thesis (2012, Algorithm 9) has a second set of clocks, in which a lock that a
-// section takes again stays as it was at its first release: what the section does later is then unordered with
-// what other goroutines do after that release. From a trace the same is asked of each section by itself:
+// section takes again stays as it was at its first release: later steps of the section are then unordered with
+// steps of other goroutines after that release. From a trace the same is asked of each section by itself:
 //
 //	section             another goroutine
 //	Lock; op1; Unlock
@@ -58,11 +58,12 @@ type Split struct {
 //	Lock; op2; Unlock
 //
 // Is there a correct reordering that has op1 and op3, and in which the section has not yet taken the lock again?
-// The clocks forget that a goroutine may do what it does only for a value that it has read; here each read sees the
-// same write, with one exception: op3 may be the end of the same section in another goroutine. What that section reads
-// first may be what op1 has read, and then it does as the first has done.
+// The clocks forget that a goroutine may make a step only for a value that it has read; here each read sees the
+// same write, with one exception: op3 may be the end of the same section in another goroutine. That section may first
+// read the value that op1 has read, and then it does as the first has done.
 //
-// Missed: what has to come before the section to split it, sections whose Function was inlined, and entries of a map.
+// Missed: steps that have to come before the section to split it, sections with a Function that was inlined, and
+// entries of a map.
 func (p *predictor) splits(t *Trace, symbols *Symbols, sections Sections) (all []Split) {
 	s := splitter{predictor: p, calls: t.Calls, symbols: symbols, named: sections.Named, all: sections.All}
 	s.findPairs()
@@ -107,7 +108,7 @@ type halfKey struct {
 	second  int32
 }
 
-// role is what an access is to a section: its entry (end is -1) or an end, in the call that has a context.
+// role is the part of an access in a section: its entry (end is -1) or an end, in the call that has a context.
 type role struct {
 	section, end int
 	activation   uint32
@@ -166,7 +167,7 @@ func (s *splitter) findPairs() {
 
 func (h *Half) at() Place { return Place{File: h.File, Line: h.Line} }
 
-// rolesOf returns what an access is, ends first.
+// rolesOf returns the roles of an access, ends first.
 func (s *splitter) rolesOf(e *Event, byLine map[Place][]role) (all []role) {
 	at := s.place(e.PC)
 	for _, r := range byLine[Place{File: at.File, Line: at.Line}] {
@@ -209,7 +210,7 @@ const deepest = 8
 // activation returns the calling context of the function in which an access is a half of a section: the function
 // makes it itself, or makes a call in which it comes.
 func (s *splitter) activation(e *Event, function string, call *Lines) (uint32, bool) {
-	if s.place(e.PC).Function == function { // also what was inlined there
+	if s.place(e.PC).Function == function { // also functions that were inlined there
 		return e.Frame, true
 	}
 	if call == nil {
@@ -260,8 +261,8 @@ func (s *splitter) try(pair halves) {
 
 // again returns the acquisition by which a section holds a lock again that its second half is under, or that half
 // itself. That the goroutine reads the variable behind it, before the half, does not show that it looks again whether
-// all is as it was: it may take out what it believes to be there. Code that does look again has no section, as the
-// checks that infer them know what a branch asks for.
+// all is as it was: it may take out an entry that it believes to be there. Code that does look again has no section, as
+// the checks that infer sections know the condition of a branch.
 func (s *splitter) again(pair halves) int32 {
 	again := pair.second
 	for k := range s.locks {
@@ -321,7 +322,7 @@ func (s *splitter) falls(pair halves, again, remote int32) bool {
 }
 
 // repeats reports whether the remote access is the end of the same section in another goroutine, and that
-// one can begin, and take all locks that it takes, while the first is between its halves. What decides whether it goes
+// one can begin, and take all locks that it takes, while the first is between its halves. The condition for it to go
 // on must be the same for both.
 func (s *splitter) repeats(pair halves, again, remote int32) bool {
 	entry, ok := s.entryOf[halfKey{pair.section, remote}]

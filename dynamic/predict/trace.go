@@ -1,6 +1,6 @@
 package predict
 
-// Op is what an event does.
+// Op is the operation of an event.
 type Op uint8
 
 const (
@@ -11,7 +11,7 @@ const (
 	RLock              // of lock Obj, to read
 	RUnlock            //
 	Acquire            // learns all that was released at Obj
-	Release            // puts what its goroutine knows in the place of what was released at Obj
+	Release            // puts the knowledge of its goroutine in the place of the one that was released at Obj
 	Merge              // adds it
 	Exchange           // is Acquire and Release in one
 	Go                 // starts goroutine Obj
@@ -23,7 +23,7 @@ type Event struct {
 	Obj    uint64 // variable, lock, or where something was released; each kind has numbers of its own
 	PC     uint64 // where the program goes on behind it
 	G      int32  // goroutine, from 0
-	From   int32  // Read: index of the last event of the writing goroutine up to what it sees; -1: none
+	From   int32  // Read: index of the last event of the writing goroutine up to the write that it sees; -1: none
 	Frame  uint32 // calling context
 	Op     Op
 	Atomic bool  // Read, Write: made by sync/atomic
@@ -60,13 +60,13 @@ type section struct {
 	lastWrite          int32 // that, or the last section before it in its goroutine, that writes; -1: none
 }
 
-// index is a trace with what each event needs: the events that come before it in each
+// index is a trace with the needs of each event: the events that come before it in each
 // correct reordering that has it.
 type index struct {
 	events []Event
 	place  []int32 // of an event in its goroutine
-	before []int32 // number of a snapshot: what the event's goroutine knew when it was the next to happen
-	after  []int32 // the same, with what the event itself needs
+	before []int32 // number of a snapshot: the knowledge of the event's goroutine when it was the next to happen
+	after  []int32 // the same, with the needs of the event itself
 	known  []clock // the snapshots, which hold nothing of the goroutine itself
 	locks  []lock
 	held   map[int32][]int32 // of an acquisition: those of the sections that its goroutine is in
@@ -154,13 +154,13 @@ func (b *builder) add(i int32) {
 	b.after = append(b.after, b.latest[e.G])
 }
 
-// learn adds c to what goroutine g knows.
+// learn adds c to the knowledge of goroutine g.
 func (b *builder) learn(g int32, c clock) {
 	if c == nil {
 		return
 	}
 	sum := b.known[b.latest[g]].clone()
-	sum[g] = c[g] // what it knows of itself is no news
+	sum[g] = c[g] // its knowledge of itself is no news
 	if sum.join(c) {
 		sum[g] = 0
 		b.latest[g] = int32(len(b.known))
@@ -208,7 +208,7 @@ func (b *builder) enter(i int32) {
 }
 
 // leave ends the last critical section of the lock that is open, in its own goroutine if
-// it can be. Who comes next knows of an unlock that another goroutine has made.
+// it can be. The next goroutine knows of an unlock that another goroutine has made.
 func (b *builder) leave(i int32) {
 	e := &b.events[i]
 	s := b.locks[e.Obj]
@@ -254,7 +254,7 @@ func (x *index) including(i int32) clock {
 	return c
 }
 
-// preceding returns what event i needs to be the next.
+// preceding returns the events that event i needs to be the next.
 func (x *index) preceding(i int32) clock {
 	c := x.known[x.before[i]].clone()
 	c[x.events[i].G] = x.place[i]

@@ -11,7 +11,7 @@ import (
 
 // DrFinder is the schedule that reverses the order in which goroutines acquire locks (Cai and Cao, "Effective and
 // precise dynamic detection of hidden races for Java programs", ESEC/FSE 2015). The monitor makes it, see
-// dynamic/rt/locks; what one run has shown of the functions that lead to locks is what the next one is scheduled by
+// dynamic/rt/locks; the next run is scheduled by the functions that one run has shown to lead to locks
 // (section 4.4).
 //
 // The class of a lock is the field or variable that it is, in all instances, see sites.LockUse. The paper's is the type
@@ -51,7 +51,7 @@ func (d *DrFinder) Observe(records []evidence.Record) {
 	}
 }
 
-// File returns what the next run is scheduled by, as the monitor reads it, with relations of so many functions of a
+// File returns the relations that the next run is scheduled by, as the monitor reads them, of so many functions of a
 // stack.
 func (d *DrFinder) File(depth int) []byte {
 	var b strings.Builder

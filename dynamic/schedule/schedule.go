@@ -4,12 +4,12 @@
 // [Auto] learns from the gaps that the monitor leaves (evidence.Gap): how long after a
 // goroutine has come to one site another one comes to a second, at the same address,
 // one of them to write. A later run holds the first at its site for about that gap, so
-// that the second comes while it is there: the delay is as long as what was observed,
+// that the second comes while it is there: the delay is as long as the observed gap,
 // as in Waffle (Stoica and others, EuroSys 2023), and a pair that was tried without
 // success is tried less (TSVD, Li and others, SOSP 2019). Pairs that the program
 // orders leave gaps too, and hold nobody up for longer than their tries.
 //
-// A schedule is made by nobody but its seed and what it was shown, so that a campaign
+// A schedule depends on its seed and its evidence alone, so that a campaign
 // with the same seed and the same evidence plans the same runs. It is not safe for
 // concurrent use.
 package schedule
@@ -25,7 +25,7 @@ import (
 	"github.com/interlock-go/interlock/dynamic/evidence"
 )
 
-// Site is what a schedule asks about a site.
+// Site is the data of a site that a schedule asks for.
 type Site struct {
 	Variable   int    // a number that the sites of one variable share
 	Function   string // the declared function that it is in, or in a closure of
@@ -57,7 +57,7 @@ type pair [2]uint32
 
 func (p pair) reversed() pair { return pair{p[1], p[0]} }
 
-// chance is what is known of a pair.
+// chance is the record of a pair.
 type chance struct {
 	least, most time.Duration // the gap, see evidence.Gap
 	tries       int           // runs that held the first site for it, without success
@@ -66,7 +66,7 @@ type chance struct {
 }
 
 // Turn is which goroutines the monitor holds in a run at other places than accesses (rt/policy/turns.go): the one
-// that starts another, or that one, or those about to acquire a lock. It is that of all runs whose seeds leave the
+// that starts another, or that one, or those about to acquire a lock. It is that of all runs with seeds that leave the
 // same remainder.
 type Turn int
 
@@ -132,7 +132,7 @@ func (a *Auto) Caught(first, second uint32) {
 
 // Ran takes up a run that was made by the plan: the sites at which it has held a
 // goroutine, or opened a section, and how many windows its budget did not suffice for. A plan that was too
-// long leaves out what comes late in a run, the same in each: the next one is shorter.
+// long leaves out the sites that come late in a run, the same in each: the next one is shorter.
 func (a *Auto) Ran(held []uint32, overBudget uint64) {
 	done := map[uint32]bool{}
 	for _, p := range a.planned {
@@ -179,8 +179,8 @@ type Holds struct{ At, Within map[uint32]time.Duration }
 // one site of a pair comes too late for the other, so all further plans have one pair in
 // a function, which stands for goroutines that go the same way.
 //
-// A pair whose first site begins or ends a section is tried inside the section first: where a lock is held at both
-// sites, they can meet only there.
+// A pair with a first site that begins or ends a section is tried inside the section first: where a lock is held at
+// both sites, they can meet only there.
 func (a *Auto) Plan(budget time.Duration, turn Turn) (holds Holds, full bool) {
 	holds = Holds{map[uint32]time.Duration{}, map[uint32]time.Duration{}}
 	left := time.Duration(float64(budget) * a.scale)
@@ -218,8 +218,8 @@ func (a *Auto) Plan(budget time.Duration, turn Turn) (holds Holds, full bool) {
 
 // window is how long the first site of a pair is held: for the least gap that was seen,
 // then for the geometric mean of the least and the longest, then for the longest, and so
-// round, each time with more of a margin, since the second side may be late by what the
-// scheduler does and by other windows on its way.
+// round, each time with more of a margin, since the scheduler and other windows on its way
+// may delay the second side.
 func (c *chance) window() time.Duration {
 	const margin = time.Millisecond
 	gap := c.least

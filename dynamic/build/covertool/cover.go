@@ -17,7 +17,7 @@ import (
 
 // Word is the word with which a program that prints the variables of
 // [Workspace.Env] must expect to be started: `<program> <Word> <overlay>
-// <tool> <arguments>`. It then calls [Run] with what follows the word.
+// <tool> <arguments>`. It then calls [Run] with the arguments behind the word.
 const Word = "covertool"
 
 // Toolexec has the go command run its tools by way of this program, because
@@ -38,7 +38,7 @@ func Toolexec(overlay string) string {
 }
 
 // Run runs a tool of the go command. Cover reads the user's files, so that it
-// counts their statements; what it inserts goes into the rewritten ones. All
+// counts their statements; its insertions go into the rewritten ones. All
 // others run as they are. Run returns their exit code.
 func Run(args []string, stdout, stderr io.Writer) int {
 	if len(args) < 2 {

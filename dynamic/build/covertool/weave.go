@@ -16,11 +16,11 @@ import (
 
 // MarkedSuffix names the file beside a rewritten one that holds its marked text.
 // It serves the cover tool, which inserts counters at the places that are marked
-// there: running it on the rewritten file would count what rewriting adds.
+// there: running it on the rewritten file would count the code that rewriting adds.
 const MarkedSuffix = ".marked"
 
-// weaveAll puts what the cover tool, called with args, has inserted into its
-// output files into the rewritten files that stand in for its input, so that
+// weaveAll puts the text that the cover tool, called with args, has inserted into
+// its output files into the rewritten files that stand in for its input, so that
 // statements are counted that are the user's. A file where that cannot be done
 // stays covered and is not monitored; each is named in the error.
 func weaveAll(args []string, stands map[string]string) error {
@@ -41,8 +41,8 @@ func weaveAll(args []string, stands map[string]string) error {
 	return errors.Join(errs...)
 }
 
-// coverFiles returns the files that the cover tool reads, and what it writes
-// for each.
+// coverFiles returns the files that the cover tool reads, and the file that it
+// writes for each.
 func coverFiles(args []string) (inputs, outputs []string, err error) {
 	if out := flagValue(args, "o"); out != "" {
 		return args[len(args)-1:], []string{out}, nil
@@ -94,7 +94,7 @@ func weaveFile(original, marked, covered, counter string) error {
 	return os.WriteFile(covered, text, 0o666)
 }
 
-// weave returns the marked text with what covered has more than original; the
+// weave returns the marked text with the text that covered has more than original; the
 // names of covered's counters begin with counter.
 func weave(original, marked, covered []byte, counter string) ([]byte, error) {
 	line, body, ok := bytes.Cut(covered, []byte("\n"))
@@ -133,7 +133,7 @@ func markedOffsets(marked []byte, end int) []int {
 }
 
 // insertions returns, by offset, the text that covered has more than original
-// at one of the offsets, and what it has behind the original's end.
+// at one of the offsets, and the text that it has behind the original's end.
 func insertions(original, covered []byte, offsets []int, counter string) (inserted map[int][]byte, tail []byte,
 	err error) {
 	// Counters, the braces that a counted else gets, and imports.

@@ -1,4 +1,4 @@
-// Package store holds what builds keep in the user's cache: the source of the monitor,
+// Package store holds the files that builds keep in the user's cache: the source of the monitor,
 // instrumented test binaries, and files that did not compile once rewritten.
 package store
 
@@ -47,12 +47,12 @@ func OpenBinaries(dir, scratch string, key ...string) Binaries {
 	return Binaries{Dir: filepath.Join(scratch, "bin")}
 }
 
-// Check removes a binary that is not what was built: damaged, or of a build
+// Check removes a binary that is not as it was built: damaged, or of a build
 // that was killed. The go command would leave it there, since it reads no more
 // of a binary than the build ID near its start.
 func (b *Binaries) Check(path string) {
 	if cache.MakeDir(filepath.Dir(path)) != nil {
-		return // the go command says what is wrong
+		return // the go command reports the fault
 	}
 	data, err := os.ReadFile(path)
 	sum, e := os.ReadFile(path + sumSuffix)
@@ -85,8 +85,8 @@ func (b *Binaries) Close() {
 	}
 }
 
-// KeepFault copies what shows a fault of the rewriter to where it survives:
-// the rewritten files by their names in the module, and what the compiler said.
+// KeepFault copies the files that show a fault of the rewriter to where they survive:
+// the rewritten files by their names in the module, and the compiler's output.
 func KeepFault(dir, scratch string, files map[string][]byte, output []byte) (string, error) {
 	if dir == "" {
 		dir = filepath.Dir(scratch)
