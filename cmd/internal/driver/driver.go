@@ -28,7 +28,7 @@ import (
 	"github.com/interlock-go/interlock/patchgen/quickfix"
 )
 
-// Options say what to analyse.
+// Options select the packages to analyse, and how.
 type Options struct {
 	Dir        string   // where to run the go command; empty: the current directory
 	Patterns   []string // packages, as the go command takes them; none: "."
@@ -36,17 +36,17 @@ type Options struct {
 	Tool       string   // the vet tool; empty: this program
 	Invariants bool     // find all candidates of atomic sections too
 	Thorough   bool     // look for endless waits in all of a large package
-	// Progress, if set, is called as packages are done, from one goroutine. What names the things that
+	// Progress, if set, is called as packages are done, from one goroutine. Its text names the things that
 	// are counted, and the packages that it is about.
 	Progress func(done, total int, what string)
 	Env      []string // added to the environment of this process
 	// Temp is a folder for temporary files, of the go command too. The caller
 	// removes it, if this process is killed as well. "" is the system's.
 	Temp string
-	Work string // the user's go.work, where GOWORK names a copy of it; empty: what the go command says
+	Work string // the user's go.work, where GOWORK names a copy of it; empty: that of the go command
 }
 
-// Result is what the passes found in all packages together. Files are slash
+// Result is the findings of the passes in all packages together. Files are slash
 // paths relative to Root, where they lie below it.
 type Result struct {
 	Root     string // absolute folder of the main module, or of the go.work in force
@@ -60,16 +60,16 @@ type Result struct {
 	Sections []invariants.Section
 	// GaveUp is which passes did not finish which functions, for their size.
 	GaveUp []string
-	// LeftOut lists, in a sentence a package, tests that were left out, as no required module provides what they import.
+	// LeftOut lists, in a sentence a package, tests that were left out, as no required module provides their imports.
 	LeftOut []string
-	// Problems say what was not analysed and why, and which directives make
+	// Problems say which packages were not analysed and why, and which directives make
 	// no sense; no finding there does not mean that there is none.
 	Problems []string
-	// Ignores are what people have accepted in comments. Unused lists, in sentences, those
+	// Ignores are the findings that people have accepted in comments. Unused lists, in sentences, those
 	// that no check needs.
 	Ignores []directives.Ignore
 	Unused  []string
-	// Uncompiled is what the compiler said of packages that do not compile,
+	// Uncompiled is the compiler's output on packages that do not compile,
 	// with its positions, where others do: the result is that of the others.
 	Uncompiled string
 }
@@ -84,8 +84,8 @@ type Skip struct {
 }
 
 // CompileError reports that no package could be analysed, as some do not compile
-// and the others depend on them. Output is what the compiler
-// printed, with its positions.
+// and the others depend on them. Output is that of the compiler,
+// with its positions.
 type CompileError struct{ Output string }
 
 func (e *CompileError) Error() string {
@@ -169,8 +169,8 @@ func Main() {
 }
 
 // factsOnly returns the analyzers for a package of which only the facts are asked for: those that export facts, with
-// what they require. The others are there for their flags and do nothing. unitchecker itself leaves out those alone
-// that depend on no facts, which would run every check.
+// the analyzers that they require. The others are there for their flags and do nothing. unitchecker itself leaves out
+// those alone that depend on no facts, which would run every check.
 func factsOnly(all []*analysis.Analyzer) []*analysis.Analyzer {
 	var list []*analysis.Analyzer
 	seen := map[*analysis.Analyzer]bool{}
@@ -201,7 +201,7 @@ func factsOnly(all []*analysis.Analyzer) []*analysis.Analyzer {
 
 // collectLater leaves the heap of a vet tool alone until it has grown to a size that any machine has room for: most
 // packages need less. The collector runs as usual from the first time on, except that a large heap does not grow to the
-// double of what is live: it stays below the limit, or grows by half where it has to be above.
+// double of its live part: it stays below the limit, or grows by half where it has to be above.
 func collectLater() {
 	if os.Getenv("GOGC") != "" || os.Getenv("GOMEMLIMIT") != "" {
 		return

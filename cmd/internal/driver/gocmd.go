@@ -20,7 +20,7 @@ import (
 )
 
 // oldestGo is the oldest go command that packages are analysed with: that of
-// dynamic/build, whose monitor needs it.
+// dynamic/build, as its monitor needs it.
 const oldestGo = "go1.21"
 
 type output struct{ stdout, stderr []byte }
@@ -58,7 +58,7 @@ func (o *Options) watched(ctx context.Context, watch *counter, args ...string) (
 	return output{stdout.Bytes(), stderr.Bytes()}, err
 }
 
-// listed is what `go list` says of one package.
+// listed is the output of `go list` about one package.
 type listed struct {
 	ImportPath   string
 	Dir          string
@@ -87,7 +87,7 @@ type loadError struct {
 	Pos, Err    string
 }
 
-// String is what the go command would say.
+// String is the go command's own message.
 func (e *loadError) String() string {
 	if e.Pos != "" {
 		return e.Pos + ": " + e.Err
@@ -98,7 +98,7 @@ func (e *loadError) String() string {
 	return e.Err
 }
 
-// faults are why the package cannot be loaded, or what it imports cannot.
+// faults are why the package cannot be loaded, or its imports cannot.
 func (p *listed) faults() []*loadError {
 	if p.Error != nil {
 		return append([]*loadError{p.Error}, p.DepsErrors...)
@@ -128,7 +128,7 @@ type packageList struct {
 	root     string   // of the first of these, or the folder of the go.work in force
 	path     string   // of the first of these
 	work     bool     // a go.work is in force
-	replays  bool     // the go command replays what was printed for dependencies, too
+	replays  bool     // the go command replays the output for dependencies, too
 }
 
 func listPackages(ctx context.Context, o *Options) (*packageList, error) {
@@ -244,8 +244,8 @@ func (l *packageList) faults() string {
 	return strings.Join(said, "")
 }
 
-// patterns are what the go command is to vet: what the user named, or the
-// packages that can be loaded, if some cannot.
+// patterns are the packages that the go command is to vet: those that the user named,
+// or those that can be loaded, if some cannot.
 func (l *packageList) patterns(o *Options) []string {
 	if len(l.broken) == 0 {
 		return o.Patterns
@@ -257,7 +257,7 @@ func (l *packageList) patterns(o *Options) []string {
 	return paths
 }
 
-// refused returns the error for what the go command said in dir.
+// refused returns the error for a message of the go command in dir.
 func refused(dir, said string) error {
 	return gocmd.RefuseList(dir, said, "name packages of this module, such as ./...")
 }

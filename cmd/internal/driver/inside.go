@@ -17,9 +17,9 @@ import (
 // inside returns the arguments with which unitchecker is to serve a package of
 // which only the facts are asked for, since others import it: those for its
 // summary too. Go 1.26 keeps one result of a package, whichever was asked for
-// first, and would later replay one without a summary; and what others write
-// to is worth to know. A package with tests of its own is another one together
-// with them, and that is the one whose summary is asked for, unless the tests
+// first, and would later replay one without a summary; and writes of others
+// are worth knowing. A package with tests of its own is another one together
+// with them, and the summary of that one is asked for, unless the tests
 // of some packages are left out: then it is that of any.
 func inside(args []string) ([]string, error) {
 	if !hasFlag(args, "emit") {
@@ -27,7 +27,7 @@ func inside(args []string) ([]string, error) {
 	}
 	u, err := readUnit(args)
 	if err != nil || !u.VetxOnly || !u.in() || hasTests(u.Dir) && !hasFlag(args, "always") {
-		return args, nil // unitchecker reports what is wrong
+		return args, nil // unitchecker reports the fault
 	}
 	name := args[len(args)-1]
 	data, err := os.ReadFile(name)

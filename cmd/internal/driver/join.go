@@ -31,7 +31,7 @@ func (m *merger) skips(s *summary.Summary) {
 	}
 }
 
-// fields takes up what a package says of fields and package variables that
+// fields takes up the accesses in a package to fields and package variables that
 // others may use too.
 func (m *merger) fields(s *summary.Summary) {
 	m.lost = m.lost || s.Incomplete
@@ -47,7 +47,7 @@ func (m *merger) fields(s *summary.Summary) {
 	m.variables = append(m.variables, list)
 }
 
-// join decides what needs all packages: lock-order cycles, exported variables
+// join decides questions that need all packages: lock-order cycles, exported variables
 // and the fields of types that are.
 func (m *merger) join() {
 	r := m.result

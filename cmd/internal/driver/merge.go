@@ -24,9 +24,9 @@ type merger struct {
 	tested    map[string]bool             // those of which it is with the tests within the package
 	// testless are packages without their tests, and external tests left out
 	testless map[string]bool
-	// needing are packages whose tests were left out as no required module provides what they import
+	// needing are packages with tests that were left out as no required module provides their imports
 	needing map[string]bool
-	// what the join decides about
+	// the input of the join
 	variables [][]crosspkg.Variable
 	written   map[string]bool   // fields that some package writes while shared
 	unless    map[string][]Skip // by field that nobody must write so
@@ -186,7 +186,7 @@ func (m *merger) finish() *Result {
 	return r
 }
 
-// sum puts what all packages say in order, and decides what needs all of them.
+// sum puts the summaries of all packages in order, and decides questions that need all of them.
 func (m *merger) sum() *Result {
 	r := m.result
 	for _, pkg := range sortedKeys(m.summaries) {

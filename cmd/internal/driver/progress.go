@@ -9,8 +9,8 @@ import (
 	"sync"
 )
 
-// counter counts the packages that were asked for and are done, by what
-// `go vet -json` prints. Safe for concurrent use.
+// counter counts the packages that were asked for and are done, by the output
+// of `go vet -json`. Safe for concurrent use.
 type counter struct {
 	report func(done, total int, what string)
 	total  int
@@ -64,7 +64,7 @@ func (c *counter) line(line string) {
 // mostNamed is how many packages are named that the rest of the work waits for.
 const mostNamed = 2
 
-// state returns what is counted, and the packages that are left, or if they are many the last one done.
+// state returns the kind of packages that are counted, and those that are left, or if they are many the last one done.
 // requires: mu
 func (c *counter) state(last string) string {
 	switch left := slices.Sorted(maps.Keys(c.left)); {

@@ -14,7 +14,7 @@ import (
 	"github.com/interlock-go/interlock/analyzers/summary"
 )
 
-// vetted is what go vet printed, and why it failed, if it did.
+// vetted is the output of go vet, and why it failed, if it did.
 type vetted struct {
 	output
 	err error
@@ -22,9 +22,9 @@ type vetted struct {
 }
 
 // vet runs go vet, and again without tests that do not compile: go vet shows
-// nothing of a package whose tests do not, or whose tests need what does not.
-// First those go that the compiler names, then those of all packages of which
-// there is no result. What is left without a file by that is not asked for any more.
+// nothing of a package if its tests, or packages that its tests need, do not compile.
+// First the tests go that the compiler names, then those of all packages of which
+// there is no result. A package that is left without a file is not asked for any more.
 func (o *Options) vet(ctx context.Context, list *packageList, flags []string) *vetted {
 	run := func(patterns []string, more ...string) *vetted {
 		out, err := o.watched(ctx, o.counter(list), slices.Concat(flags, more, o.BuildFlags, patterns)...)
@@ -43,7 +43,7 @@ func (o *Options) vet(ctx context.Context, list *packageList, flags []string) *v
 		}
 		overlay, err := o.overlayWithout(left.files)
 		if err != nil {
-			return v // what go vet said is reported; that the rest is missing, too
+			return v // the output of go vet is reported; that the rest is missing, too
 		}
 		again := run(patterns, "-overlay="+overlay, "-"+summary.Name+".always")
 		os.Remove(overlay)
@@ -59,7 +59,7 @@ func (o *Options) vet(ctx context.Context, list *packageList, flags []string) *v
 type leftTests struct {
 	files    []string
 	packages []string // that were analysed without their tests, or without those outside of the package (x_test)
-	compiler []byte   // what the compiler said of these
+	compiler []byte   // the compiler's output on these
 }
 
 // add leaves out further files, and reports whether there are any.
@@ -83,7 +83,7 @@ func (l *leftTests) add(files, packages []string) bool {
 func (l *packageList) otherTests(v *vetted) (files, packages []string) {
 	m := newMerger(l)
 	if m.read(v.stdout) != nil {
-		return nil, nil // what reads it for the result reports what is wrong
+		return nil, nil // the code that reads it for the result reports the fault
 	}
 	for _, p := range l.packages {
 		tests := slices.Concat(p.paths(p.TestGoFiles), p.paths(p.XTestGoFiles))
@@ -94,7 +94,7 @@ func (l *packageList) otherTests(v *vetted) (files, packages []string) {
 	return files, packages
 }
 
-// patternsWithout returns what the go command is to vet where the files do not exist: it
+// patternsWithout returns the packages that the go command is to vet where the files do not exist: it
 // refuses a package without files.
 func (l *packageList) patternsWithout(o *Options, files []string) []string {
 	var paths []string
@@ -109,8 +109,8 @@ func (l *packageList) patternsWithout(o *Options, files []string) []string {
 	return paths
 }
 
-// brokenTests returns the test files of each package for whose tests the compiler
-// names a position, or that import what no required module provides (the go command
+// brokenTests returns the test files of each package if the compiler names a position
+// in its tests, or if they import a package that no required module provides (the go command
 // names the first such import alone), and the names of these packages: the external
 // tests alone, where only those are concerned, else both, as the external ones may
 // need the others.
@@ -151,10 +151,10 @@ func fileOf(dir, line string) (string, bool) {
 	return abs, err == nil
 }
 
-// unprovided matches what the go command says of an import that no module of go.mod has.
+// unprovided matches the go command's message about an import that no module of go.mod has.
 var unprovided = regexp.MustCompile(`(?:no required module provides|cannot find module providing) package ([^\s;:]+)`)
 
-// withoutUnprovided returns what the compiler said apart from imports of tests that no required module provides, and
+// withoutUnprovided returns the compiler's output apart from imports of tests that no required module provides, and
 // these imports. Nobody can build such tests with this go.mod: they are no fault of the code.
 func withoutUnprovided(compiler string) (rest string, imports map[string]bool) {
 	var b strings.Builder
@@ -221,8 +221,8 @@ func (o *Options) overlayWithout(files []string) (string, error) {
 	return f.Name(), nil
 }
 
-// without goes on without what does not compile, if there is something else;
-// finish names what was not analysed. Else it says why go vet failed.
+// without goes on without the packages that do not compile, if there are others;
+// finish names those that were not analysed. Else it says why go vet failed.
 func (m *merger) without(v *vetted) error {
 	m.result.Uncompiled = m.list.faults()
 	if v.err == nil && len(v.packages) == 0 {
@@ -247,8 +247,8 @@ func (m *merger) without(v *vetted) error {
 	return nil
 }
 
-// leaveOut notes the packages among those named whose tests import what is unprovided, and of whose tests the compiler
-// said nothing else.
+// leaveOut notes the packages among those named with tests that import unprovided packages, if the compiler reports
+// nothing else of these tests.
 func (m *merger) leaveOut(testless []string, unprovided map[string]bool, compiler string) {
 	faulty := map[string]bool{} // folders
 	for line := range strings.Lines(compiler) {
@@ -274,7 +274,7 @@ func (m *merger) withoutTests(name string) {
 	path, isExternal := strings.CutSuffix(name, "_test")
 	m.testless[name] = true
 	switch {
-	case m.needing[path]: // reported as what is left out
+	case m.needing[path]: // reported among those left out
 	case !isExternal && m.seen[name]:
 		m.problem("%s: analysed without its tests, which do not compile; `go vet %s` shows why", name, name)
 	case isExternal:

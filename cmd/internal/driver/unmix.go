@@ -2,7 +2,7 @@ package driver
 
 import "bytes"
 
-// unmix returns what `go vet -json` printed with the objects on standard output:
+// unmix returns the output of `go vet -json` with the objects on standard output:
 // before Go 1.26 they come on standard error, among the lines for people.
 func unmix(out output) output {
 	objects, rest := bytes.NewBuffer(out.stdout), new(bytes.Buffer)

@@ -26,7 +26,7 @@ const (
 // explaining is the kind of an action that changes nothing.
 const explaining protocol.CodeActionKind = "interlock.explain"
 
-// CodeAction lists what can be done about the findings in a range: the patch, which
+// CodeAction lists the actions for the findings in a range: the patch, which
 // is the preferred one, if there is one; a comment that accepts the finding; and its
 // explanation. None of them is a source.fixAll, which editors apply without asking.
 func (s *server) CodeAction(ctx context.Context, p *protocol.CodeActionParams) ([]protocol.CommandOrCodeAction, error) {
@@ -48,7 +48,7 @@ func (s *server) CodeAction(ctx context.Context, p *protocol.CodeActionParams) (
 	for _, at := range s.findingsIn(path(p.TextDocument.URI), func(f *finding.Finding, r protocol.Range) bool {
 		return overlap(r, p.Range) || slices.Contains(named, f.ID)
 	}) {
-		if !isGenerated(at.file.now) { // it is written anew by what generates it
+		if !isGenerated(at.file.now) { // its generator writes it anew
 			if wanted(p.Context.Only, protocol.CodeActionKindQuickFix) { // a patch takes time
 				fix := s.fixAction(ctx, at)
 				if fix != nil && preferred {
@@ -86,7 +86,7 @@ type place struct {
 	diagnostic protocol.Diagnostic
 }
 
-// findingsIn lists what is shown in a file, as far as wanted reports true of it and its range.
+// findingsIn lists the findings that are shown in a file, as far as wanted reports true of them and their range.
 func (s *server) findingsIn(name string, wanted func(*finding.Finding, protocol.Range) bool) (list []place) {
 	for _, m := range s.modules() {
 		v := s.view(m)
@@ -100,7 +100,7 @@ func (s *server) findingsIn(name string, wanted func(*finding.Finding, protocol.
 	return list
 }
 
-// modules returns what every module shows.
+// modules returns the modules with all that they show.
 func (s *server) modules() (list []*module) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -118,8 +118,8 @@ func before(a, b protocol.Position) bool {
 	return a.Line < b.Line || a.Line == b.Line && a.Character < b.Character
 }
 
-// fixAction returns the patch of a finding, whose edit is made when the client resolves it; nil if there is none.
-// Clients that can show a disabled action show the reason.
+// fixAction returns the patch of a finding, with an edit that is made when the client resolves it; nil if there is
+// none. Clients that can show a disabled action show the reason.
 func (s *server) fixAction(ctx context.Context, at place) *protocol.CodeAction {
 	made := s.patchFor(ctx, at.module, at.finding)
 	if made == nil || made.withheld != "" && !s.can.disabledActions {

@@ -17,13 +17,14 @@ import (
 	"github.com/interlock-go/interlock/cmd/internal/driver"
 )
 
-// module is what one module has to show. It does not change, except for patches. Files go by their absolute names.
+// module is the findings and notes of one module. It does not change, except for patches. Files go by their absolute
+// names.
 type module struct {
 	root       string
 	env, flags []string                      // of the go command
 	all        []*finding.Finding            // whether they are shown or not
 	texts      map[string]*text              // as they were analysed; nil where that is unknown
-	files      map[string][]*finding.Finding // what is shown in each
+	files      map[string][]*finding.Finding // shown in each
 	notes      map[string][]resident.Note    // on each that is open
 	patches    patches
 }
@@ -52,7 +53,7 @@ func (w *worker) gather(m *resident.Module, r *driver.Result) *module {
 			out.notes[name] = m.Notes(name)
 		}
 	}
-	// What is shown, each finding in the file of its first place.
+	// Each finding is shown in the file of its first place.
 	hints := w.server.set().in(w.repositories[out.root]).Hints
 	for _, f := range out.all {
 		at, ok := primary(f)
@@ -92,7 +93,7 @@ func absolute(root, file string) string {
 	return name
 }
 
-// publish shows what a module has, in place of what it has shown before.
+// publish shows the findings of a module, in place of those that it has shown before.
 func (s *server) publish(ctx context.Context, m *module) {
 	s.mu.Lock()
 	if s.shown == nil {
@@ -124,7 +125,7 @@ func (s *server) publish(ctx context.Context, m *module) {
 	}
 }
 
-// diagnostics returns what is shown in a file.
+// diagnostics returns the diagnostics of a file.
 func (v *view) diagnostics(name string) []protocol.Diagnostic {
 	list := []protocol.Diagnostic{}
 	for _, f := range v.module.files[name] {

@@ -6,8 +6,8 @@
 // their order and keeps the open documents; another one, the worker, analyses
 // packages: when a document is opened or saved, one at a time, and until the next
 // save of the same module wants something else. The worker owns the modules that
-// package resident keeps in memory; what the other goroutines need of its results
-// it leaves in the server, behind a mutex.
+// package resident keeps in memory; it leaves results that the other goroutines
+// need in the server, behind a mutex.
 //
 // A place in a finding is one in the text that was analysed. Before the client sees it,
 // it is moved along with the lines around it to where it is in the text that the

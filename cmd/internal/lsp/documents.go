@@ -23,8 +23,8 @@ type document struct {
 	*text
 }
 
-// path returns the name of the file that a client names; "" for what is no file,
-// as a buffer without a name.
+// path returns the name of the file that a client names; "" for a document that is no
+// file, as a buffer without a name.
 func path(u uri.URI) string {
 	if !u.IsFile() {
 		return ""
@@ -117,7 +117,7 @@ func (d *documents) uri(name string) uri.URI {
 	return uri.File(name)
 }
 
-// view is what a module shows, seen in the texts that the client has at one moment. Each file is read and compared
+// view is the findings of a module, seen in the texts that the client has at one moment. Each file is read and compared
 // once. It belongs to one request, and is not safe for concurrent use.
 type view struct {
 	server *server

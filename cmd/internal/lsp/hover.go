@@ -21,7 +21,7 @@ func (s *server) notes(name string, f func(resident.Note, protocol.Range)) {
 	}
 }
 
-// Hover returns what guards the variable at a place, or what the lock there guards.
+// Hover returns the guard of the variable at a place, or the variables that the lock there guards.
 func (s *server) Hover(_ context.Context, p *protocol.HoverParams) (hover *protocol.Hover, _ error) {
 	here := protocol.Range{Start: p.Position, End: p.Position}
 	s.notes(path(p.TextDocument.URI), func(n resident.Note, r protocol.Range) {
@@ -34,7 +34,7 @@ func (s *server) Hover(_ context.Context, p *protocol.HoverParams) (hover *proto
 	return hover, nil
 }
 
-// InlayHint returns, if the user wants that, what guards the fields and variables that
+// InlayHint returns, if the user wants that, the guards of the fields and variables that
 // are declared in a range.
 func (s *server) InlayHint(_ context.Context, p *protocol.InlayHintParams) (list []protocol.InlayHint, _ error) {
 	if !s.set().InlayHints {

@@ -4,5 +4,5 @@ package lsp
 
 import "os"
 
-// endTests ends a run of tests. The next one clears away what it leaves.
+// endTests ends a run of tests. The next one clears away the files that it leaves.
 func endTests(p *os.Process) error { return p.Kill() }

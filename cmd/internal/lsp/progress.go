@@ -29,7 +29,7 @@ func (s *server) newProgress() *progress {
 // checking shows which package is being analysed.
 func (p *progress) checking(path string) { p.say("checking " + path) }
 
-// say shows what is being done.
+// say shows the current step.
 func (p *progress) say(what string) {
 	switch {
 	case p.failed:

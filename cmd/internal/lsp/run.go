@@ -71,8 +71,8 @@ func isTest(fn *ast.FuncDecl) bool {
 	return rest == "" || rest[0] < 'a' || rest[0] > 'z'
 }
 
-// runTest runs tests as `interlock test` does, with what it says as progress, and shows
-// what it finds. The answer is a line for the user.
+// runTest runs tests as `interlock test` does, with its output as progress, and shows
+// its findings. The answer is a line for the user.
 func (s *server) runTest(ctx context.Context, argument []byte) (protocol.LSPAny, error) {
 	var t target
 	if err := json.Unmarshal(argument, &t); err != nil || path(t.URI) == "" {
@@ -104,7 +104,7 @@ func (s *server) runTest(ctx context.Context, argument []byte) (protocol.LSPAny,
 	if exit := (*exec.ExitError)(nil); err != nil && !errors.As(err, &exit) || readErr != nil {
 		return nil, failed("the tests could not be run: %v: %s", errors.Join(err, readErr), lastLine(said.String()))
 	}
-	// What the run has shown joins what the code shows.
+	// The findings of the run join those of the checks.
 	s.work.keep(path(t.URI), findings)
 	text := fmt.Sprintf("%s under Interlock: %d findings", t.Test, len(findings))
 	if len(findings) == 1 {
@@ -142,7 +142,7 @@ func (l *lines) Write(p []byte) (int, error) {
 	}
 }
 
-// readFindings reads what a command has written with -format=json or jsonl.
+// readFindings reads the output of a command with -format=json or jsonl.
 func readFindings(data []byte) ([]*finding.Finding, error) {
 	var whole struct{ Findings []*finding.Finding }
 	if json.Unmarshal(data, &whole) == nil && whole.Findings != nil {

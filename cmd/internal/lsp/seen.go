@@ -24,9 +24,9 @@ type seen struct {
 	static bool // the checks found it, too, at some time
 }
 
-// store is what is known of one module from elsewhere.
+// store is the findings of one module from elsewhere.
 type store struct {
-	runs  map[string]*seen            // by the finding's id: what this session's runs have shown
+	runs  map[string]*seen            // by the finding's id: shown by runs of this session
 	files map[string]map[string]*seen // by file of findings, and id
 	times map[string]time.Time        // of these files when they were read
 }
@@ -119,7 +119,7 @@ func (st *store) join(root string, static []*finding.Finding, read func(string) 
 	return out
 }
 
-// onto returns what a run has shown, at the places where the checks see it now.
+// onto returns a finding of a run, at the places where the checks see it now.
 func onto(shown, static *finding.Finding) *finding.Finding {
 	f := *shown
 	f.Accesses, f.Section, f.Cycle = static.Accesses, static.Section, static.Cycle

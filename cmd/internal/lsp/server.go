@@ -16,18 +16,18 @@ import (
 	"github.com/interlock-go/interlock/analyzers/finding"
 )
 
-// Options say what the server is part of.
+// Options are the means of the program that the server is part of.
 type Options struct {
 	Version string                    // of this program
 	Tool    string                    // this program, which runs tests; "" where they cannot be run
 	From    []string                  // files with findings of campaigns, beside those that the settings name
 	Explain func(finding.Code) string // the text about a code
-	// Repository returns what the repository around a module's root has set; nil if none can. An error
+	// Repository returns the settings of the repository around a module's root; nil if there can be none. An error
 	// keeps the module from being analysed.
 	Repository func(root string) (Repository, error)
 }
 
-// Repository is what a repository sets for all who work in it. What the client sets wins.
+// Repository is the settings of a repository for all its users. Settings of the client win.
 type Repository struct {
 	Tags  string
 	Hints bool
@@ -98,7 +98,7 @@ func newStream(both *stdio) *stream {
 	return &stream{jsonrpc2.NewStream(in), in}
 }
 
-// Read implements [jsonrpc2.Stream]. It answers what is framed as a message and is none, and reads on. Where the
+// Read implements [jsonrpc2.Stream]. It answers a frame that holds no message with an error, and reads on. Where the
 // framing is lost, nobody knows where the next message begins: that is an error, which ends the session.
 func (s *stream) Read(ctx context.Context) (jsonrpc2.Message, int64, error) {
 	for {
@@ -168,8 +168,8 @@ func (codec) Unmarshal(data []byte, v any) error {
 	return protocol.Unmarshal(data, v)
 }
 
-// server answers one client. Messages are handled one after the other, so that what
-// only they touch needs no lock; those that take long let the next ones in
+// server answers one client. Messages are handled one after the other, so that fields
+// that only they access need no lock; those that take long let the next ones in
 // (see handle).
 type server struct {
 	protocol.UnimplementedServer
@@ -187,7 +187,7 @@ type server struct {
 	mu       sync.Mutex
 	running  map[jsonrpc2.ID]func() // ends a request that is being served; guarded by mu
 	settings settings               // guarded by mu
-	shown    map[string]*module     // what each module has shown, by its root; guarded by mu
+	shown    map[string]*module     // as each module was shown last, by its root; guarded by mu
 }
 
 // state is how far the session is.
@@ -199,7 +199,7 @@ const (
 	isShutDown
 )
 
-// abilities are what the client can do.
+// abilities are those of the client.
 type abilities struct {
 	progress, configuration, watchFiles, showDocument, disabledActions, resolveEdit bool
 }
@@ -219,7 +219,7 @@ var slow = []string{
 func (s *server) handle(of context.Context, req *jsonrpc2.Request) (result any, err error) {
 	method := req.Method()
 	if !req.IsCall() {
-		// A notification has no answer; what is wrong with it does not end the session.
+		// A notification has no answer; a fault in it does not end the session.
 		defer func() {
 			if err != nil {
 				fmt.Fprintf(os.Stderr, "interlock: %s: %v\n", method, err)
@@ -251,7 +251,7 @@ func (s *server) handle(of context.Context, req *jsonrpc2.Request) (result any, 
 	return protocol.ServerHandler(s, jsonrpc2.MethodNotFoundHandler)(ctx, req)
 }
 
-// begin returns the context of a request, and what is to be called when it has been served.
+// begin returns the context of a request, and a function to call when it has been served.
 func (s *server) begin(req *jsonrpc2.Request) (context.Context, func()) {
 	ctx, cancel := context.WithCancel(s.base)
 	if !req.IsCall() {
@@ -389,7 +389,7 @@ func (s *server) DidSave(_ context.Context, p *protocol.DidSaveTextDocumentParam
 func (s *server) DidClose(_ context.Context, p *protocol.DidCloseTextDocumentParams) error {
 	name := path(p.TextDocument.URI)
 	s.docs.close(name)
-	s.work.ask(false, name) // what was typed and not saved is gone, and the lines with it
+	s.work.ask(false, name) // text that was typed and not saved is gone, and the lines with it
 	return nil
 }
 
@@ -397,7 +397,7 @@ func (s *server) DidClose(_ context.Context, p *protocol.DidCloseTextDocumentPar
 func (s *server) DidChangeWatchedFiles(_ context.Context, p *protocol.DidChangeWatchedFilesParams) error {
 	var names []string
 	for _, c := range p.Changes {
-		// What the client has open it saves itself.
+		// The client itself saves files that it has open.
 		if name := path(c.URI); name != "" {
 			if _, isOpen := s.docs.get(name); !isOpen {
 				names = append(names, name)

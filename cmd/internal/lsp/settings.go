@@ -16,18 +16,18 @@ import (
 // section is the name under which clients keep the settings.
 const section = "interlock"
 
-// settings are what the user has set, in initializationOptions or in the section
+// settings are those of the user, in initializationOptions or in the section
 // "interlock" of the client's configuration.
 type settings struct {
 	Tags       string   `json:"tags"`       // build tags, with commas between
 	Hints      bool     `json:"hints"`      // show hints too
 	From       []string `json:"from"`       // files with findings of campaigns and audits: JSON or JSON Lines
 	CodeLens   bool     `json:"codeLens"`   // offer to run tests under Interlock
-	InlayHints bool     `json:"inlayHints"` // say beside a field what guards it
+	InlayHints bool     `json:"inlayHints"` // name beside a field the lock that guards it
 	TestFlags  []string `json:"testFlags"`  // of `interlock test`, such as -runs=20
 }
 
-// read sets what data, JSON from the client, holds.
+// read sets the settings in data, JSON from the client.
 func (s *settings) read(data []byte) error {
 	if len(data) == 0 || string(data) == "null" {
 		return nil

@@ -80,7 +80,7 @@ func (t *text) offset(p protocol.Position) int {
 	return t.lines[p.Line] + i
 }
 
-// span returns the range of a place in t. Without an end it is what stands there up to
+// span returns the range of a place in t. Without an end it is the text there up to
 // the end of the word.
 func (t *text) span(p finding.Position) protocol.Range {
 	line, column := p.Line-1, max(p.Column-1, 0)
@@ -167,7 +167,7 @@ func (t *text) apply(change protocol.TextDocumentContentChangeEvent) *text {
 
 // locate sets the place of an access to where its expression is in t: the nearest line
 // that has it, as lines of other packages may have moved since they were analysed. It
-// reports false where there is none nearby. What is no expression of the source, such as
+// reports false where there is none nearby. A place that is no expression of the source, such as
 // the end of a function, stays where it is.
 func (t *text) locate(a *finding.Access) bool {
 	const nearby = 200

@@ -29,7 +29,7 @@ type worker struct {
 
 	// These are run's alone.
 	modules      map[string]*resident.Module // by root
-	asked        map[string]map[string]bool  // by root: the packages whose findings are shown
+	asked        map[string]map[string]bool  // by root: the packages with findings that are shown
 	roots        map[string]string           // by folder: its module's root
 	stills       map[string]*build.Still     // by root
 	said         map[string]string           // by root: why it cannot be analysed, as the user was told
@@ -39,7 +39,7 @@ type worker struct {
 	since        time.Time                   // when the current job began
 
 	mu      sync.Mutex
-	kept    []found  // what runs have shown; guarded by mu
+	kept    []found  // findings of runs; guarded by mu
 	reload  bool     // the settings are others; guarded by mu
 	pending []string // files to look into, the most urgent first; guarded by mu
 	cancel  func()   // ends the current job; guarded by mu
@@ -96,8 +96,8 @@ func (w *worker) next(ctx context.Context) (context.Context, string) {
 	return ctx, file
 }
 
-// heapLimit is what the heap of the server should stay below, in bytes, by more frequent collections. What is alive
-// within a save of 110,000 lines in one package is well below.
+// heapLimit is the size that the heap of the server should stay below, in bytes, by more frequent collections. The live
+// heap within a save of 110,000 lines in one package is well below.
 const heapLimit = 585 << 20
 
 // run works until ctx ends.
@@ -136,8 +136,8 @@ func (w *worker) close() {
 	}
 }
 
-// analyse brings the package of a file up to date, then those whose findings are
-// shown and that this concerns, and shows what there is.
+// analyse brings the package of a file up to date, then those with shown findings
+// that this concerns, and shows the findings.
 func (w *worker) analyse(ctx context.Context, file string) {
 	w.since = time.Now()
 	root, err := w.root(ctx, file)
@@ -160,7 +160,7 @@ func (w *worker) analyse(ctx context.Context, file string) {
 	for _, name := range append([]string{file}, w.takeKept(root)...) {
 		path := packageOf(m, name)
 		if path == "" {
-			w.show(ctx, m, "", nil) // what was shown of a file that has left its package goes
+			w.show(ctx, m, "", nil) // the findings of a file that has left its package go
 			continue
 		}
 		w.asked[root][path] = true
@@ -174,8 +174,8 @@ func (w *worker) analyse(ctx context.Context, file string) {
 	w.untested[root] = true
 }
 
-// analyseTests brings the packages of one module that are shown up to date together with their tests, and shows what
-// there is. It is a step of its own, as tests are often more than their package, and change little of what is found.
+// analyseTests brings the packages of one module that are shown up to date together with their tests, and shows the
+// findings. It is a step of its own, as tests are often more than their package, and change few of the findings.
 func (w *worker) analyseTests(ctx context.Context) {
 	w.since = time.Now()
 	root := slices.Sorted(maps.Keys(w.untested))[0]
@@ -198,7 +198,7 @@ func (w *worker) analyseTests(ctx context.Context) {
 	}
 }
 
-// packageOf returns the package that a file is part of, or whose tests it is part of; "" if there is none.
+// packageOf returns the package that a file is part of, itself or as one of its tests; "" if there is none.
 func packageOf(m *resident.Module, file string) string {
 	return cmp.Or(m.PackageOf(file), m.TestedBy(file))
 }
@@ -247,7 +247,7 @@ func (w *worker) module(ctx context.Context, root, file string, p *progress) (*r
 	return m, err
 }
 
-// readRepository reads what the repository of a module sets. With other settings the
+// readRepository reads the settings of a module's repository. With other settings the
 // module is another one.
 func (w *worker) readRepository(root string) error {
 	if w.server.options.Repository == nil {
@@ -262,12 +262,12 @@ func (w *worker) readRepository(root string) error {
 }
 
 // show shows the findings of the packages that were asked for, and says why one of
-// them was not analysed, if err is not nil. What took the time goes to the log, behind of.
+// them was not analysed, if err is not nil. The times of the steps go to the log, behind of.
 func (w *worker) show(ctx context.Context, m *resident.Module, of string, err error) {
 	if ctx.Err() != nil {
 		return
 	}
-	ctx = context.WithoutCancel(ctx) // what is known is shown, whole
+	ctx = context.WithoutCancel(ctx) // the known findings are shown, whole
 	if err != nil {
 		w.server.log(ctx, protocol.MessageTypeInfo, of+"not analysed: "+err.Error())
 	}
@@ -307,13 +307,13 @@ func timesOf(spent resident.Spent, all time.Duration) string {
 	return text
 }
 
-// found is what a run has shown in the package of a file.
+// found is the findings of a run in the package of a file.
 type found struct {
 	file     string
 	findings []*finding.Finding
 }
 
-// keep has what a run has shown in the package of a file shown.
+// keep has the findings of a run in the package of a file shown.
 func (w *worker) keep(file string, findings []*finding.Finding) {
 	w.mu.Lock()
 	w.kept = append(w.kept, found{file, findings})
@@ -321,7 +321,7 @@ func (w *worker) keep(file string, findings []*finding.Finding) {
 	w.ask(false, file)
 }
 
-// takeKept takes up what runs in a module have shown, and returns the files that it is about.
+// takeKept takes up the findings of runs in a module, and returns their files.
 func (w *worker) takeKept(root string) (files []string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
