@@ -17,7 +17,7 @@ func (a *program) countAccesses() {
 	}
 	for _, p := range append(a.all(), slices.Collect(maps.Values(a.lists.elems))...) {
 		p.find().by.add(p.byOutside)
-		// External code reads and writes what it has.
+		// External code reads and writes the objects that it has.
 		if a.has(p.contents, unknown|escapesExternal) {
 			p.find().by = accessedBy{anyone, anyone}
 		}
@@ -88,8 +88,8 @@ func (a *program) noteBytesRead(x ssa.Value, to types.Type, ctx context) {
 	}
 }
 
-// noteCallAccesses notes what builtins, functions without a body, and those with
-// models do to what they are given.
+// noteCallAccesses notes the accesses of builtins, functions without a body, and those
+// with models to their arguments.
 func (a *program) noteCallAccesses(common *ssa.CallCommon, ctx context) {
 	b, ok := common.Value.(*ssa.Builtin)
 	if !ok {
@@ -116,7 +116,7 @@ func (a *program) noteCallAccesses(common *ssa.CallCommon, ctx context) {
 	}
 }
 
-// boxedIn returns what was put into interface v, if that is seen here.
+// boxedIn returns the value that was put into interface v, if that is seen here.
 func boxedIn(v ssa.Value) ssa.Value {
 	if mk, ok := v.(*ssa.MakeInterface); ok {
 		return mk.X
@@ -124,7 +124,7 @@ func boxedIn(v ssa.Value) ssa.Value {
 	return v
 }
 
-// notePointeeAccess notes an access to what v leads to.
+// notePointeeAccess notes an access to the object that v leads to.
 func (a *program) notePointeeAccess(v ssa.Value, ctx context, write bool) {
 	if !a.has(a.node(v), shared) {
 		return

@@ -13,10 +13,10 @@ import (
 	"github.com/interlock-go/interlock/pointsto/load"
 )
 
-// Options say what is known of the program.
+// Options are facts of the program.
 type Options struct {
 	// Open reports whether packages of other modules may import those of the program, and
-	// call what they export from any goroutine. Without it the program is all that there is,
+	// call their exported functions from any goroutine. Without it the program is all that there is,
 	// as for a test binary.
 	Open bool
 }
@@ -30,9 +30,9 @@ type program struct {
 	methods   map[int][]*ssa.Function // by the id of their receiver
 	ctx       contexts
 	entered   map[*ssa.Function]bool // external code may call them
-	anytime   map[*ssa.Function]bool // printing or the runtime may call it, with what is known
+	anytime   map[*ssa.Function]bool // printing or the runtime may call it, with known arguments
 	globals   map[*ssa.Global]*globalUse
-	// What the program and external code have of each other.
+	// The objects and functions that the program and external code have of each other.
 	escaped       map[int]bool           // ids of types of which external code has objects
 	escapedFuncs  map[*ssa.Function]bool // functions that external code has
 	boundaries    map[boundaryKey]*boundary
@@ -114,7 +114,7 @@ func compareNames(f, g *ssa.Function) int {
 	return 0
 }
 
-// methodsOf returns the methods of t, or of what it points to, that may run.
+// methodsOf returns the methods of t, or of the type that it points to, that may run.
 func (a *program) methodsOf(t types.Type) []*ssa.Function { return a.methods[a.receiver(t)] }
 
 // receiver numbers the types that have methods, a type and pointers to it alike.
@@ -154,7 +154,7 @@ func (a *program) resolveLinked(call ssa.CallInstruction) {
 	}
 }
 
-// captures finds what closures capture.
+// captures finds the variables that closures capture.
 func (a *program) captures() {
 	for _, fn := range a.reachable {
 		for _, b := range fn.Blocks {
@@ -205,8 +205,8 @@ func (a *program) noteGlobals(fn *ssa.Function) {
 	}
 }
 
-// solve finds out together which goroutines run what, and what they share: each bears on
-// the other.
+// solve finds out together which goroutines run which code, and which objects they share: each
+// bears on the other.
 func (a *program) solve() {
 	for _, m := range a.loaded.Mains {
 		a.ctx.add(m.Func("init"), inInit)
@@ -261,7 +261,7 @@ func (a *program) shareGlobals() {
 	}
 }
 
-// growMarks adds what follows for the objects that a node of type t leads to.
+// growMarks adds the marks that follow for the objects that a node of type t leads to.
 func (a *program) growMarks(n node, t types.Type, m marks) {
 	within := a.within(t)
 	if a.isInterfaceSlice[n] && isInterfaceSlice(t) {
@@ -284,8 +284,8 @@ func (a *program) growMarks(n node, t types.Type, m marks) {
 	}
 }
 
-// noteOutsideAccesses notes what external code, and code that prints, may do to what a value
-// of type t leads to: marks do not show it for what holds no pointers.
+// noteOutsideAccesses notes the accesses that external code, and code that prints, may make to objects
+// that a value of type t leads to: marks do not show them for memory that holds no pointers.
 func (a *program) noteOutsideAccesses(t types.Type, within []*location, m marks) {
 	m &= escapesExternal | unknown | printed
 	if m == 0 || m&^a.touched[t] == 0 && !isInterfaceSlice(t) {
@@ -304,7 +304,7 @@ func (a *program) noteOutsideAccesses(t types.Type, within []*location, m marks)
 	}
 }
 
-// printNode has the methods that printing calls run on what n holds.
+// printNode has the methods that printing calls run on the values of n.
 func (a *program) printNode(n node, t types.Type) {
 	for _, fn := range a.methodsOf(t) {
 		if !slices.Contains(printMethods, fn.Name()) || len(fn.Params) == 0 {

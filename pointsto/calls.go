@@ -8,7 +8,7 @@ import (
 	"golang.org/x/tools/go/ssa"
 )
 
-// callees lists what the calls of a program may call.
+// callees lists the functions that the calls of a program may call.
 type callees map[ssa.CallInstruction][]*ssa.Function
 
 func calleesOf(g *callgraph.Graph) callees {
@@ -39,7 +39,7 @@ func (f *flows) call(call ssa.CallInstruction, to []*ssa.Function) {
 		f.share(common)
 	}
 	if common.StaticCallee() == nil {
-		// External code may have given what is called here.
+		// External code may have returned the function that is called here.
 		n := f.node(common.Value)
 		f.dynamic[n] = append(f.dynamic[n], call)
 		if f.has(n, unknown) {
@@ -119,8 +119,8 @@ func (f *flows) into(call ssa.CallInstruction, fn *ssa.Function) {
 			continue
 		}
 		if i == 0 && call.Common().IsInvoke() {
-			// Of all that the interface may hold only what has the method's
-			// receiver as its type comes here.
+			// Of all that the interface may hold only values with the method's
+			// receiver as their type come here.
 			f.connect(f.valuesOf(f.id(p.Type()), p.Type()), f.node(p), flow)
 			f.connect(f.node(args[0]), f.node(p), foreign)
 			continue
@@ -157,7 +157,7 @@ func (f *flows) builtin(call ssa.CallInstruction, b *ssa.Builtin) {
 	}
 }
 
-// unsafeBuiltin adds the flow of a builtin of package unsafe: what is made of x is x, as elements
+// unsafeBuiltin adds the flow of a builtin of package unsafe: its result is x, as elements
 // or as one value.
 func (f *flows) unsafeBuiltin(v *ssa.Call, x ssa.Value) {
 	if v == nil {

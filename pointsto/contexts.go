@@ -70,7 +70,7 @@ func (c *contexts) spread() {
 	}
 }
 
-// inCall returns the context of what a function of context ctx calls.
+// inCall returns the context of the callees of a function of context ctx.
 func (c *contexts) inCall(call ssa.CallInstruction, ctx context) context {
 	if _, isGo := call.(*ssa.Go); isGo && !runsAtOnce(call) {
 		if ctx&(inInit|early) != 0 {

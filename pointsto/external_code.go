@@ -7,9 +7,9 @@ import (
 	"golang.org/x/tools/go/ssa"
 )
 
-// External code is code that the analysis does not see: assembly, what the runtime does, and
-// whatever goes through reflection or unsafe.Pointer. What reaches it has escaped. It can call
-// functions that have escaped, and return what has escaped or objects of its own. A call of a
+// External code is code that the analysis does not see: assembly, the runtime, and
+// all that goes through reflection or unsafe.Pointer. A value that reaches it has escaped. It can call
+// functions that have escaped, and return values that have escaped or objects of its own. A call of a
 // function or method that it has returned goes to those that have escaped.
 
 // boundary connects such calls with such functions: all calls of one type, or of
@@ -49,8 +49,8 @@ func (a *program) nodeOfType(t types.Type) node {
 	return a.add(t)
 }
 
-// callExternal adds the flow of a call whose function, or the object with the method, comes
-// from external code.
+// callExternal adds the flow of a call with a function, or an object with the method, that
+// comes from external code.
 func (a *program) callExternal(call ssa.CallInstruction) {
 	if a.externalCalls[call] {
 		return
@@ -166,7 +166,7 @@ var reflectMethods = map[string]bool{
 }
 
 // findByName notes whether the program calls methods by reflection. If it does not,
-// methods of what has escaped are called through interfaces only.
+// methods of escaped values are called through interfaces only.
 func (a *program) findByName(fn *ssa.Function) {
 	if a.byName || !reflectMethods[fn.String()] {
 		return

@@ -21,7 +21,7 @@ type flows struct {
 	lists   *interfaceSlices
 	nodes   map[ssa.Value]node
 	parts   map[part]node
-	bound   map[*ssa.FreeVar]ssa.Value // what closures capture; nil where there are several
+	bound   map[*ssa.FreeVar]ssa.Value // captured by closures; nil where there are several
 	dynamic map[node][]ssa.CallInstruction
 	// functions by the nodes of their values.
 	functions map[node]*ssa.Function
@@ -72,8 +72,8 @@ func (f *flows) cellOf(n node, v ssa.Value) {
 	}
 }
 
-// variable returns the location of the variable whose address is v, or nil for
-// structs and arrays, whose fields and elements have locations.
+// variable returns the location of the variable with the address v, or nil for
+// structs and arrays, as their fields and elements have locations.
 func (f *flows) variable(v ssa.Value) *location {
 	switch deref(v.Type()).Underlying().(type) {
 	case *types.Struct, *types.Array:
@@ -136,7 +136,7 @@ func (f *flows) captured(fv *ssa.FreeVar) ssa.Value {
 	}
 }
 
-// capture notes what the closures of a function capture.
+// capture notes the variables that the closures of a function capture.
 func (f *flows) capture(mk *ssa.MakeClosure) {
 	fn := mk.Fn.(*ssa.Function)
 	for i, fv := range fn.FreeVars {
@@ -290,7 +290,7 @@ func (f *flows) instruction(fn *ssa.Function, instr ssa.Instruction) {
 	}
 }
 
-// memory adds what an instruction that reads or writes memory moves, channels
+// memory adds the flow of an instruction that reads or writes memory, channels
 // included.
 func (f *flows) memory(instr ssa.Instruction) {
 	switch v := instr.(type) {
@@ -325,7 +325,7 @@ func (f *flows) closure(mk *ssa.MakeClosure) {
 		f.connect(f.node(b), f.node(fn.FreeVars[i]), flow)
 		f.connect(f.node(b), n, holds)
 	}
-	for i, fv := range fn.FreeVars { // what cannot be resolved to one variable
+	for i, fv := range fn.FreeVars { // those that cannot be resolved to one variable
 		if _, isPointer := fv.Type().Underlying().(*types.Pointer); isPointer && f.captured(fv) == nil && fn.Parent() != nil {
 			f.keepBound(mk.Bindings[i])
 		}

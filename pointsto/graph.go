@@ -5,14 +5,14 @@ import "go/types"
 // node is a value of the program, or the contents of a location.
 type node int32
 
-const none node = -1 // what holds no pointers
+const none node = -1 // stands for memory that holds no pointers
 
-// marks are what is known of a node. The first four run against the flow of
+// marks are the facts of a node. The first four run against the flow of
 // values, the others with it.
 type marks uint8
 
 const (
-	// escapes means that what the node holds may come to where another goroutine finds it.
+	// escapes means that a value of the node may come to where another goroutine finds it.
 	escapes marks = 1 << iota
 	// escapesExternal means that it may reach external code.
 	escapesExternal
@@ -37,7 +37,7 @@ const (
 	flow    kind = iota // the value itself: everything
 	derived             // a pointer into the object: forward marks
 	foreign             // a type assertion: objects of unknown code only
-	holds               // a closure and what it captures: backward marks
+	holds               // a closure and its captured variables: backward marks
 )
 
 var through = [...]marks{flow: backward | forward, derived: forward, foreign: unknown, holds: escapes}
@@ -181,12 +181,12 @@ func (g *graph) spread() {
 	}
 }
 
-// contentMarks returns what follows for the contents of an object from marks of
-// a pointer to it.
+// contentMarks returns the marks that follow for the contents of an object from
+// those of a pointer to it.
 func contentMarks(m marks) marks {
 	var c marks
 	if m&escapes != 0 {
-		c |= escapes | shared // others may read it, and store what they have shared
+		c |= escapes | shared // others may read it, and store values that they have shared
 	}
 	if m&escapesExternal != 0 {
 		c |= escapesExternal | unknown

@@ -106,7 +106,7 @@ func isArgumentArray(v *ssa.Alloc) bool {
 	return true
 }
 
-// slice adds the flow of v, whose elements are those of v.X.
+// slice adds the flow of v, which has the elements of v.X.
 func (f *flows) slice(v *ssa.Slice) {
 	f.connect(f.node(v.X), f.node(v), flow)
 	n := f.node(v)

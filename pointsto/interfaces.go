@@ -3,8 +3,8 @@ package pointsto
 import "go/types"
 
 // interfaceValues are the values that are put into interfaces, with one node for all values
-// of one type. What a type assertion gets out of an interface is distinguished by
-// its type alone.
+// of one type. The value that a type assertion gets out of an interface is distinguished
+// by its type alone.
 type interfaceValues struct {
 	g           *graph
 	byType      map[int]boxedValue // by type id

@@ -8,8 +8,8 @@ import (
 	"github.com/interlock-go/interlock/pointsto/load"
 )
 
-// A library is open: packages of other modules call what it exports, and read
-// and write its exported variables.
+// A library is open: packages of other modules call its exported functions, and
+// read and write its exported variables.
 
 // enterable returns the functions that code may call which is no part of the
 // program.
@@ -53,7 +53,7 @@ func (a *program) members(do func(*load.Package, ssa.Member)) {
 
 // methodsFor adds the exported methods of t. Those of types that are not
 // exported can be called through interfaces. Of those of generic types, which
-// are there for the instances only that the program has, what they call is
+// are there for the instances only that the program has, the callees are
 // added.
 func (a *program) methodsFor(t types.Type, fns map[*ssa.Function]bool) {
 	n, ok := t.(*types.Named)
@@ -131,7 +131,7 @@ func (a *program) exposeLibraries() {
 	})
 }
 
-// exposeAll records that others use what generic function fn uses.
+// exposeAll records that others use the functions and types that generic function fn uses.
 func (a *program) exposeAll(fn *ssa.Function) {
 	eachOperand(fn, func(_ ssa.Instruction, v ssa.Value) {
 		switch v := v.(type) {

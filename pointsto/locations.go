@@ -9,10 +9,10 @@ import (
 
 // location is an abstract location, that is a class of memory addresses: the field f of all
 // objects of type T, the elements of all slices of one type, a package variable, and so on.
-// Different locations do not overlap, except that what a struct holds by value has locations
-// of its own.
+// Different locations do not overlap, except that structs and arrays in a struct have locations
+// of their own.
 type location struct {
-	contents  node // what is stored there; none if it cannot hold pointers
+	contents  node // the values that are stored there; none if it cannot hold pointers
 	typ       types.Type
 	by        accessedBy
 	byOutside accessedBy // by external code, or by code that reads by reflection
@@ -55,8 +55,8 @@ type locations struct {
 	inside  map[types.Type][]*location
 	ids     typeutil.Map
 	fastIDs map[types.Type]int
-	panics  node // what code panics with
-	pooled  node // what pools hold
+	panics  node // the values that code panics with
+	pooled  node // the objects in pools
 }
 
 func newLocations(g *graph) *locations {
@@ -210,7 +210,7 @@ func (ps *locations) mergeTypes(t, u types.Type, depth int) {
 	}
 }
 
-// within lists the locations of what a value of type t holds or leads to in one
+// within lists the locations of the memory that a value of type t holds or leads to in one
 // step, those within structs and arrays that it holds by value included.
 func (ps *locations) within(t types.Type) []*location {
 	if list, ok := ps.inside[t]; ok {
@@ -261,7 +261,7 @@ func (ps *locations) whole(t types.Type) []*location {
 	return list
 }
 
-// deref returns what a pointer of type t leads to.
+// deref returns the type of the object that a pointer of type t leads to.
 func deref(t types.Type) types.Type {
 	if p, ok := t.Underlying().(*types.Pointer); ok {
 		return p.Elem()

@@ -12,15 +12,15 @@ import (
 // model makes the answers sharper; without it a function is taken as its
 // source has it, and one that has no source as one that does anything.
 
-// model is what is known of a function besides its source.
+// model is the knowledge of a function besides its source.
 type model struct {
-	// ignored are parameters that the function neither keeps nor hands on
-	// nor changes what they point to; -1 stands for all.
+	// ignored are parameters that the function neither keeps nor hands on,
+	// and the objects of which it does not change; -1 stands for all.
 	ignored []int
-	// written are those of which it writes what they point to, and that it
-	// does not keep, if the caller itself puts them into an interface.
+	// written are those with objects that it writes to, and that it does not
+	// keep, if the caller itself puts them into an interface.
 	written []int
-	// read are those of which it reads what they point to.
+	// read are those with objects that it reads.
 	read []int
 	// keepsNothing marks a function in assembly that only computes.
 	keepsNothing bool
@@ -77,8 +77,8 @@ var models = map[string]*model{
 	"(*sync/atomic.Value).Store":          {apply: pointerStore, written: []int{0}},
 	"(*sync/atomic.Value).Swap":           {apply: pointerStore, written: []int{0}},
 	"(*sync/atomic.Value).CompareAndSwap": {apply: pointerStore, written: []int{0}},
-	// What pools have, any goroutine may get. All pools are one here; what
-	// comes out is distinguished by its type.
+	// Any goroutine may get an object of a pool. All pools are one here; an
+	// object that comes out is distinguished by its type.
 	"(*sync.Pool).pin":            {apply: sharedResult},
 	"(*sync.Pool).pinSlow":        {apply: sharedResult},
 	"sync.indexLocal":             {apply: sharedResult},
@@ -107,7 +107,7 @@ func addressPackage(path string) bool {
 		path == "golang.org/x/sys/unix"
 }
 
-// hooks are packages whose functions do nothing in a program that is not built
+// hooks are packages with functions that do nothing in a program that is not built
 // for a detector.
 func hooks(path string) bool {
 	return path == "internal/race" || path == "internal/msan" || path == "internal/asan"
@@ -119,8 +119,8 @@ var (
 	assembly     = &model{keepsNothing: true}
 )
 
-// isOpaque reports whether the source of a package shows nothing, as what goes through it
-// changes its type.
+// isOpaque reports whether the source of a package shows nothing, as a value that goes
+// through it changes its type.
 func isOpaque(path string) bool {
 	return path == "reflect" || path == "internal/reflectlite" || path == "runtime" ||
 		strings.HasPrefix(path, "internal/runtime/")
@@ -192,7 +192,7 @@ func escapeAll(f *flows, call ssa.CallInstruction, _ []ssa.Value) { f.flowToExte
 
 func makesObjects(f *flows, call ssa.CallInstruction, _ []ssa.Value) { f.setObjects(call) }
 
-// sharedResult models a function whose result is an object that others have too.
+// sharedResult models a function that returns an object which others have too.
 func sharedResult(f *flows, call ssa.CallInstruction, _ []ssa.Value) {
 	f.resultsFrom(call, func(_ int, n node) {
 		f.setObject(n)
@@ -209,9 +209,9 @@ func asTarget(f *flows, call ssa.CallInstruction, args []ssa.Value) {
 	f.flowToExternal(call)
 }
 
-// finalizer models a function whose second argument is a function that a goroutine of the
+// finalizer models a function with a second argument that is a function which a goroutine of the
 // runtime calls with argument i. That call comes after all that is done with the object, but
-// not after what is done with those that it leads to.
+// not after all that is done with those that it leads to.
 func finalizer(i int) func(*flows, ssa.CallInstruction, []ssa.Value) {
 	return func(f *flows, call ssa.CallInstruction, args []ssa.Value) {
 		f.setObjects(call)
@@ -280,7 +280,7 @@ func printsAll(f *flows, _ ssa.CallInstruction, args []ssa.Value) {
 	}
 }
 
-// atomicCell is the location of what an atomic.Pointer or atomic.Value holds.
+// atomicCell is the location of the value in an atomic.Pointer or atomic.Value.
 func (f *flows) atomicCell(addr ssa.Value) node {
 	t := deref(addr.Type())
 	st := t.Underlying().(*types.Struct)
@@ -296,7 +296,7 @@ func pointerLoad(f *flows, call ssa.CallInstruction, args []ssa.Value) {
 	f.resultsFrom(call, func(_ int, n node) { f.connect(f.atomicCell(args[0]), n, flow) })
 }
 
-// pointerStore models a store in an atomic cell; what is stored may be loaded again, here too.
+// pointerStore models a store in an atomic cell; the stored value may be loaded again, here too.
 func pointerStore(f *flows, call ssa.CallInstruction, args []ssa.Value) {
 	cell := f.atomicCell(args[0])
 	f.connect(f.node(args[len(args)-1]), cell, flow)
@@ -321,7 +321,7 @@ func isTestFramework(call ssa.CallInstruction) bool {
 var printMethods = []string{"String", "Error", "GoString", "Format", "MarshalJSON", "MarshalText"}
 
 // runsAtOnce reports whether a go statement is one of package testing, which
-// then waits for what it has started.
+// then waits for the goroutine that it has started.
 func runsAtOnce(call ssa.CallInstruction) bool {
 	if packagePath(call.Parent()) != "testing" {
 		return false

@@ -13,7 +13,7 @@ import (
 	"github.com/interlock-go/interlock/atomicsets/sites"
 )
 
-// verdict is what the whole program shows of a site. Of two proofs the larger
+// verdict is the proof that the whole program has for a site. Of two proofs the larger
 // one holds for both, see [site.add].
 type verdict int
 
@@ -46,7 +46,7 @@ type access struct {
 	address bool // value is the address
 }
 
-// site is what a site of the source became in the program. It has one location and one
+// site is a site of the source as it is compiled. It has one location and one
 // pointer for each function that its code was compiled to.
 type site struct {
 	plan    *plan.Site
@@ -55,7 +55,7 @@ type site struct {
 	nodes   []node
 }
 
-// Verdicts judges all sites of the main modules, in no order. A site whose file
+// Verdicts judges all sites of the main modules, in no order. A site in a file that
 // belongs to several packages, such as a package with and without its tests, is
 // judged by the worst.
 func (r *Result) Verdicts() []plan.Verdict {
@@ -108,7 +108,7 @@ func (r *Result) findExprs() {
 	}
 }
 
-// judgeAccess adds to s what is known of one access in the source.
+// judgeAccess adds the proof for one access in the source to s.
 func (r *Result) judgeAccess(s *site, a *sites.Access) {
 	list := r.accesses(ast.Unparen(a.Node))
 	if a.Map() || a.Site.Behind && a.Through == "" {
@@ -126,7 +126,7 @@ func (r *Result) judgeAccess(s *site, a *sites.Access) {
 	}
 }
 
-// accesses returns what became of expression e. That of a selected field bears,
+// accesses returns the compiled accesses of expression e. That of a selected field bears,
 // where it is stored to or its address is taken, the name of the field alone.
 func (r *Result) accesses(e ast.Expr) []access {
 	list := r.exprs[e]
@@ -176,14 +176,14 @@ func (p *program) verdict(l accessed) verdict {
 	return neverWritten
 }
 
-// accessed is what an access touches: pointers to the object, and all locations
+// accessed is the memory that an access touches: pointers to the object, and all locations
 // in it.
 type accessed struct {
 	pointers  []node
 	locations []*location
 }
 
-// locate returns what a accesses; not ok where that is not known.
+// locate returns the memory that a accesses; not ok where that is not known.
 func (p *program) locate(a *sites.Access, acc access) (accessed, bool) {
 	switch {
 	case a.Synchronises():
@@ -219,7 +219,7 @@ func (p *program) mapOf(acc access) (accessed, bool) {
 	return accessed{[]node{p.node(v)}, []*location{p.mapVal(m)}}, true
 }
 
-// pointee returns what the slice or pointer leads to.
+// pointee returns the memory that the slice or pointer leads to.
 func (p *program) pointee(acc access) (accessed, bool) {
 	if acc.address {
 		return accessed{}, false

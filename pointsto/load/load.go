@@ -2,8 +2,8 @@
 // named packages with their tests, and everything that they import, from
 // source, as go/ssa.
 //
-// All dependencies come from source, the standard library too: what a
-// function without a body does to its arguments is unknown, and an object
+// All dependencies come from source, the standard library too: the effect of a
+// function without a body on its arguments is unknown, and an object
 // that unknown code has seen is no longer anybody's own.
 package load
 
@@ -24,7 +24,7 @@ import (
 	"github.com/interlock-go/interlock/atomicsets/sites"
 )
 
-// Options say what to load.
+// Options select the packages to load.
 type Options struct {
 	Dir        string   // where the user stands; "" is the current folder
 	Patterns   []string // as the go command takes them; none means "."
@@ -53,7 +53,7 @@ type Program struct {
 	// Linked are functions without a body that stand for others by a linkname
 	// directive.
 	Linked map[*ssa.Function]*ssa.Function
-	// Files and Lines count what was type-checked, dependencies included.
+	// Files and Lines count the type-checked source, dependencies included.
 	Files, Lines int
 }
 
@@ -143,7 +143,7 @@ func (p *Program) add(pkg *packages.Package, root string) {
 		Library: library(pkg),
 	}
 	for i, name := range pkg.CompiledGoFiles {
-		if i < len(pkg.Syntax) && slices.Contains(pkg.GoFiles, name) { // not what cgo makes
+		if i < len(pkg.Syntax) && slices.Contains(pkg.GoFiles, name) { // not a file that cgo makes
 			q.Files = append(q.Files, pkg.Syntax[i])
 		}
 	}
