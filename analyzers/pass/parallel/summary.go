@@ -69,7 +69,7 @@ func (b *builder) sum(fn *ssa.Function, work *ir.Work) {
 	// The locks at each instruction, as far as fn has taken them itself.
 	var atReturn []held
 	f.locks, atReturn = b.ownLocks(fn)
-	// First the signals that each instruction waits for and gives, then its accesses, and the goroutines that it starts.
+	// First the signals that each instruction waits for and sends, then its accesses, and the goroutines that it starts.
 	f.findSyncs()
 	for _, block := range fn.Blocks {
 		for _, instr := range block.Instrs {
