@@ -106,7 +106,7 @@ func add(list []signal, more ...signal) []signal {
 	return list
 }
 
-// syncs is the signals that an instruction waits for, and those that it gives.
+// syncs is the signals that an instruction waits for, and those that it sends.
 type syncs struct{ waits, gives []signal }
 
 func (s syncs) empty() bool { return len(s.waits)+len(s.gives) == 0 }

@@ -55,7 +55,7 @@ func begunBy(s callgraph.Site) []signal {
 	return nil
 }
 
-// endedBy returns the signals that a goroutine gives behind the function that it runs. A helper that starts it
+// endedBy returns the signals that a goroutine sends behind the function that it runs. A helper that starts it
 // may signal in any way then:
 //
 //	func (p *pool) Go(f func()) { p.wg.Add(1); go func() { defer p.wg.Done(); f() }() }
