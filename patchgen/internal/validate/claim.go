@@ -113,6 +113,8 @@ func (v *Validator) Check(after *session.Snapshot, claim Claim) []*Refusal {
 	}
 	j.usedInStep()
 	j.noRaceBeside()
+	j.copied()
+	j.leftBeside()
 	for _, also := range claim.Also {
 		claim.Variable = also
 		j.old, j.now = newSide(v.original, claim), newSide(j.now.state, claim)
@@ -130,7 +132,8 @@ type promise struct {
 
 var promises = [...]promise{
 	Guarded: {"lock covers every access", []func(*judge){(*judge).covered, (*judge).paired, (*judge).exits,
-		(*judge).narrowed, (*judge).readSide, (*judge).oneStep, (*judge).lockOrder, (*judge).waits, (*judge).channels}},
+		(*judge).narrowed, (*judge).readSide, (*judge).oneStep, (*judge).lockOrder, (*judge).waits, (*judge).channels,
+		(*judge).channelsByType}},
 	Once: {"initialised once", []func(*judge){(*judge).onceOnly, (*judge).paired, (*judge).exits, (*judge).lockOrder}},
 	Published: {"written before it is shared", []func(*judge){(*judge).published, (*judge).paired, (*judge).exits,
 		(*judge).narrowed, (*judge).lockOrder}},
@@ -141,15 +144,18 @@ var promises = [...]promise{
 	Released: {"the lock is released", []func(*judge){(*judge).released, (*judge).paired, (*judge).narrowed,
 		(*judge).readSide, (*judge).lockOrder}},
 	LockedOnce: {"the lock is taken once", []func(*judge){(*judge).lockedOnce, (*judge).paired, (*judge).exits,
-		(*judge).narrowed, (*judge).readSide, (*judge).lockOrder, (*judge).waits, (*judge).channels}},
+		(*judge).narrowed, (*judge).readSide, (*judge).lockOrder, (*judge).waits, (*judge).channels,
+		(*judge).channelsByType}},
 	Ordered: {"one order of locks", []func(*judge){(*judge).ordered, (*judge).paired, (*judge).exits,
 		(*judge).narrowed, (*judge).readSide, (*judge).lockOrder, (*judge).waits}},
 	Counted: {"counted before it is started", []func(*judge){(*judge).counted, (*judge).paired, (*judge).exits,
 		(*judge).narrowed, (*judge).lockOrder, (*judge).waits}},
 	OneStep: {"test and use are one step", []func(*judge){(*judge).joined, (*judge).oneStep, (*judge).paired,
-		(*judge).exits, (*judge).narrowed, (*judge).readSide, (*judge).lockOrder, (*judge).waits, (*judge).channels}},
+		(*judge).exits, (*judge).narrowed, (*judge).readSide, (*judge).lockOrder, (*judge).waits, (*judge).channels,
+		(*judge).channelsByType}},
 	Extended: {"the use is under the lock", []func(*judge){(*judge).extended, (*judge).oneStep, (*judge).paired,
-		(*judge).exits, (*judge).narrowed, (*judge).readSide, (*judge).lockOrder, (*judge).waits, (*judge).channels}},
+		(*judge).exits, (*judge).narrowed, (*judge).readSide, (*judge).lockOrder, (*judge).waits, (*judge).channels,
+		(*judge).channelsByType}},
 	Stoppable: {"a stop ends the wait", []func(*judge){(*judge).stoppable, (*judge).paired, (*judge).exits,
 		(*judge).narrowed, (*judge).lockOrder, (*judge).waits}},
 	SignsOff: {"signs off however it ends", []func(*judge){(*judge).signsOff, (*judge).paired, (*judge).exits,

@@ -117,18 +117,23 @@ func (s *side) wholeStruct(instr ssa.Instruction) (addr ssa.Value, write bool) {
 // hasOwner reports whether a value of type t is, or holds in place, a struct of
 // the type that declares the variable.
 func (s *side) hasOwner(t types.Type, depth int) bool {
+	return holdsInPlace(t, s.claim.Variable.Package, s.claim.Variable.Type, depth)
+}
+
+// holdsInPlace reports whether a value of type t is, or holds in place, a struct of a named type.
+func holdsInPlace(t types.Type, pkg, name string, depth int) bool {
 	if _, isPointer := t.Underlying().(*types.Pointer); isPointer || depth > maxLevel {
 		return false
 	}
-	if isNamed(t, s.claim.Variable.Package, s.claim.Variable.Type) {
+	if isNamed(t, pkg, name) {
 		return true
 	}
 	switch u := t.Underlying().(type) {
 	case *types.Array:
-		return s.hasOwner(u.Elem(), depth+1)
+		return holdsInPlace(u.Elem(), pkg, name, depth+1)
 	case *types.Struct:
 		for f := range u.Fields() {
-			if s.hasOwner(f.Type(), depth+1) {
+			if holdsInPlace(f.Type(), pkg, name, depth+1) {
 				return true
 			}
 		}

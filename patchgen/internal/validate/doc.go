@@ -4,8 +4,8 @@
 //
 // [Validator.Check] compares two snapshots of the module, before and after the
 // patch, against a [Claim]: which variable the patch protects, and how. It returns a
-// [Refusal] for each obligation that the patch does not meet. What cannot be
-// followed is refused too, and the reason says so.
+// [Refusal] for each obligation that the patch does not meet, with a witness, and one that is a doubt
+// for each of which that could not be shown (see answer.go).
 //
 // For a patch that takes a lock ([Guarded]):
 //
@@ -45,6 +45,12 @@
 // For a copy ([Unshared]): no function literal captures the local any more, nobody
 // misses a value that went through it, and a copy that is captured in its place is
 // one for each goroutine, set before it starts.
+//
+// For each patch of a variable:
+//
+//	copied      no value is copied of a struct to which the patch adds a lock or an atomic
+//	left        the functions that it changes do not the same to another field: a write without a lock that an
+//	            exported function uses too, or a read in the same statement without the lock of its writers
 //
 // Where a run has shown the race that a patch corrects, each of these patches is held to one more:
 //
