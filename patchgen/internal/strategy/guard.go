@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/interlock-go/interlock/analyzers/finding"
 	"github.com/interlock-go/interlock/analyzers/pass/guards"
 	"github.com/interlock-go/interlock/patchgen/internal/edit"
 	"github.com/interlock-go/interlock/patchgen/internal/source"
@@ -31,12 +32,28 @@ func guardBy(p *Problem) []Strategy {
 	if classes = append(classes, related...); len(classes) == 0 {
 		classes = p.siblingLock()
 	}
-	if len(classes) == 0 {
+	weak := p.weakLocks(need, classes)
+	if len(classes)+len(weak) == 0 {
 		return []Strategy{{Name: "guard", build: func(*Problem) (*Patch, error) {
 			return nil, p.noLock(need)
 		}}}
 	}
 	var list []Strategy
+	for _, class := range weak {
+		list = append(list, Strategy{Name: "guard", build: func(p *Problem) (*Patch, error) {
+			held := 0
+			for _, a := range need {
+				if slices.Contains(p.Facts.Classes(a), class) {
+					held++
+				}
+			}
+			err := fmt.Errorf("%s is held at %d of %d accesses of %s", source.Short(class), held, len(need), p.Variable)
+			if err := p.open(finding.Light, "it may not be meant to guard it", err); err != nil {
+				return nil, err
+			}
+			return named(class)(p.guardWith(class, need))
+		}})
+	}
 	for _, class := range classes {
 		list = append(list, Strategy{Name: "guard", build: func(p *Problem) (*Patch, error) {
 			return named(class)(p.guardWith(class, need))
@@ -47,6 +64,19 @@ func guardBy(p *Problem) []Strategy {
 		}})
 	}
 	return list
+}
+
+// weakLocks lists, where the strategies are bold, the other locks that are held at some access: too few hold them, or
+// none that is known to write, to tell whether they are meant to guard the variable.
+func (p *Problem) weakLocks(need []*source.Access, others []string) (classes []string) {
+	for _, a := range need {
+		for _, class := range p.Facts.Classes(a) {
+			if p.Bold && !slices.Contains(others, class) && !slices.Contains(classes, class) {
+				classes = append(classes, class)
+			}
+		}
+	}
+	return classes
 }
 
 // named puts the lock that was tried before a reason.

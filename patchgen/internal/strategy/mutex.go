@@ -1,12 +1,15 @@
 package strategy
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"go/ast"
 	"go/types"
 	"slices"
+	"strings"
 
+	"github.com/interlock-go/interlock/analyzers/finding"
 	"github.com/interlock-go/interlock/patchgen/internal/edit"
 	"github.com/interlock-go/interlock/patchgen/internal/source"
 )
@@ -18,19 +21,11 @@ import (
 func mutex(p *Problem) (*Patch, error) {
 	if p.Variable.Object.Exported() && (source.IsGlobal(p.Variable.Object) || p.Variable.Owner != nil &&
 		p.Variable.Owner.Obj().Exported()) && !p.nested() {
-		return nil, fmt.Errorf("%s is exported: code outside the module would not take a new lock", p.Variable)
-	}
-	// Beside a lock that covers some of the accesses, a second one would nest in it, and
-	// the object's state would be under two.
-	for _, q := range p.all() {
-		for _, a := range q.protectable() {
-			if locks := p.Facts.Classes(a); len(locks) > 0 {
-				return nil, fmt.Errorf("%s is under %s at %s: it needs that lock, not another one inside of it", q.Variable,
-					source.Short(locks[0]), a.File.At(a.Expr))
-			}
+		if err := p.exported(p.Variable); err != nil {
+			return nil, err
 		}
 	}
-	if err := p.inTest(); err != nil {
+	if err := cmp.Or(p.underAnother(), p.inTest()); err != nil {
 		return nil, err
 	}
 	// x.stats.n: the struct that holds stats gets the lock
@@ -38,10 +33,14 @@ func mutex(p *Problem) (*Patch, error) {
 	if err != nil {
 		return nil, err
 	}
+	h.Bold = p.Bold
 	for _, q := range h.all() {
 		if err := q.fits(); err != nil {
 			return nil, err
 		}
+	}
+	if h != p {
+		p.doubts = append(p.doubts, h.doubts...)
 	}
 	// The declaration beside the variable.
 	name, err := h.lockName()
@@ -148,12 +147,48 @@ func (p *Problem) outermost() (*Problem, error) {
 		covered: p.covered}, nil
 }
 
+// underAnother refuses variables that are under a lock at some access: beside it a second one would nest in it, and the
+// object's state would be under two. A lock of another object may have no name where the variable is accessed without it.
+func (p *Problem) underAnother() error {
+	for _, q := range p.all() {
+		for _, a := range q.protectable() {
+			locks := p.Facts.Classes(a)
+			if len(locks) == 0 {
+				continue
+			}
+			err := fmt.Errorf("%s is under %s at %s: it needs that lock, not another one inside of it", q.Variable,
+				source.Short(locks[0]), a.File.At(a.Expr))
+			if isLockOf(q.Variable, locks[0]) || p.open(finding.Light, "the new one nests in it", err) != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// exported is why a variable cannot get a lock that code outside of the module does not know.
+func (p *Problem) exported(t *source.Variable) error {
+	return p.open(finding.Light, "such code races with the module's as before",
+		fmt.Errorf("%s is exported: code outside the module would not take a new lock", t))
+}
+
+// isLockOf reports whether a class of locks is of the object that a variable belongs to, or of a package variable.
+func isLockOf(t *source.Variable, class string) bool {
+	if t.Owner == nil || strings.Count(class[strings.LastIndexByte(class, '/')+1:], ".") < 2 {
+		return true
+	}
+	owner := t.Owner.Obj()
+	return strings.HasPrefix(class, owner.Pkg().Path()+"."+finding.TypeName(owner)+".")
+}
+
 // fits refuses variables that a lock beside them cannot protect.
 func (p *Problem) fits() error {
 	t := p.Variable
 	if t.Owner != nil {
 		if t.Object.Exported() && t.Owner.Obj().Exported() {
-			return fmt.Errorf("%s is exported: code outside the module would not take a new lock", t)
+			if err := p.exported(t); err != nil {
+				return err
+			}
 		}
 		if err := p.Module.NoNewField(t.Owner, "a lock"); err != nil {
 			return err

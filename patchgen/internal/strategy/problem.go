@@ -213,8 +213,15 @@ func (p *Problem) declaredIn() *source.Package {
 }
 
 // Unseen refuses variables whose name occurs in files of their package that
-// were not loaded: those for other systems, and files that cgo rewrites.
+// were not loaded: those for other systems, and files that cgo rewrites. Where the strategies are bold, each patch has
+// that doubt.
 func (p *Problem) Unseen() error {
+	err := p.open(finding.Light, "what it does there is not protected by this patch", p.unseen())
+	p.lasting, p.doubts = p.doubts, nil
+	return err
+}
+
+func (p *Problem) unseen() error {
 	for _, name := range p.declaredIn().Ignored {
 		if !strings.HasSuffix(name, ".go") {
 			continue

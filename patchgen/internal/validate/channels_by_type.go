@@ -55,8 +55,9 @@ func (j *judge) needyByType(s *side) (found tally, where map[tallyKey]place) {
 					!s.needs(p, &syncops.Op{Instr: other.instr, Fn: other.fn, Locks: other.locks}) {
 					continue
 				}
-				k := tallyKey{declared(p, other.fn), fmt.Sprintf("takes %s before it comes to a channel of %s, for which %s may wait "+
-					"under the lock", short(s.claim.Lock), other.elem, short(declared(p, held.fn)))}
+				what := fmt.Sprintf("takes %s before it comes to a channel of %s, for which %s may wait under the lock",
+					short(s.claim.Lock), other.elem, short(declared(p, held.fn)))
+				k := tallyKey{declared(p, other.fn), what}
 				found[k]++
 				where[k] = place{p, other.instr}
 			}
@@ -73,6 +74,7 @@ func isPolling(instr ssa.Instruction) bool {
 
 // chanOps lists the sends and receives of a package, tests left out.
 func chanOps(p *session.Package) (list []chanOp) {
+	// The fields and package variables, which tell channels apart.
 	keys := map[ssa.Instruction]syncops.Key{}
 	for _, op := range p.Ops.All {
 		if op.Key.Path.Root == nil {

@@ -118,6 +118,7 @@ func (h home) copiedBy(p *session.Package, instr ssa.Instruction) (how string, w
 		case x.Op == token.MUL && !isOwn(p, x.X, instr):
 			return "value", ""
 		}
+	// m[key], also with ok
 	case *ssa.Lookup:
 		if h.isIn(x.Type()) || isTupleOf(x.Type(), h.isIn) {
 			return "an access of a map", ""
