@@ -148,7 +148,8 @@ func (p *Problem) outermost() (*Problem, error) {
 }
 
 // underAnother refuses variables that are under a lock at some access: beside it a second one would nest in it, and the
-// object's state would be under two. A lock of another object may have no name where the variable is accessed without it.
+// object's state would be under two. A lock of another object may have no name where the variable is accessed without
+// it.
 func (p *Problem) underAnother() error {
 	for _, q := range p.all() {
 		for _, a := range q.protectable() {
