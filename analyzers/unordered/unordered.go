@@ -57,21 +57,48 @@ func (c *checker) report(race *parallel.Race, status finding.Status, reported ma
 	}
 }
 
-// awaitsMessage reports whether the goroutine has received something before it comes to its access, outside of tests:
-// who sends the message is likely to do so after what the starter does.
+// awaitsMessage reports whether the goroutine has received something before it comes to its access: who sends the
+// message is likely to do so after what the starter does. In a test that is so unless the starter sends it itself, whose
+// order is seen.
 //
 //	go func() { for m := range messages { s.handle(m) } }(); s.handle = handle
+//	go func() { <-started; e.Cancel() }(); e.cancel = cancel; e.Execute(func() { close(started) })
 func (c *checker) awaitsMessage(race *parallel.Race) bool {
-	if race.Itself() || race.Second != nil || c.prog.InTestFile(race.Inside.Fn) {
+	if race.Itself() || race.Second != nil {
 		return false
 	}
-	access := race.Inside.Instr
+	inTest, access := c.prog.InTestFile(race.In), race.Inside.Instr
 	for b := access.Block(); b != nil; b = b.Idom() {
 		for _, instr := range b.Instrs {
 			if b == access.Block() && c.prog.Flow(race.Inside.Fn).Index(instr) >= c.prog.Flow(race.Inside.Fn).Index(access) {
 				break
 			}
-			if op, ok := instr.(*ssa.UnOp); ok && op.Op == token.ARROW {
+			if op, ok := instr.(*ssa.UnOp); ok && op.Op == token.ARROW && !(inTest && sends(race.In, op.X)) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// sends reports whether fn itself sends to a channel or closes it, or has it from elsewhere.
+func sends(fn *ssa.Function, channel ssa.Value) bool {
+	root := accesspath.Of(channel).Root
+	if root == nil || root.Parent() != fn {
+		return true
+	}
+	for _, b := range fn.Blocks {
+		for _, instr := range b.Instrs {
+			var to ssa.Value
+			switch instr := instr.(type) {
+			case *ssa.Send:
+				to = instr.Chan
+			case ssa.CallInstruction:
+				if builtin, ok := instr.Common().Value.(*ssa.Builtin); ok && builtin.Name() == "close" {
+					to = instr.Common().Args[0]
+				}
+			}
+			if to != nil && accesspath.Of(to).Root == root {
 				return true
 			}
 		}
