@@ -145,6 +145,8 @@ func deed(a *finding.Access) string {
 		return a.Expr
 	case a.Mode == finding.Leave && a.Expr == "}":
 		return "return at the end of the function"
+	case a.Mode == finding.Leave: // the expression is the lock that stays locked
+		return "return"
 	case a.Mode == finding.Call && isCall(a):
 		return a.Expr
 	case a.Mode == finding.Call:
@@ -229,7 +231,7 @@ func someLocks(f *finding.Finding) bool {
 // access that a call stands for is made by the function called, which may take locks of its own.
 func held(a *finding.Access, locks bool) string {
 	switch {
-	case len(a.Locks) > 0 && madeBy(a):
+	case len(a.Locks) > 0 && madeBy(a) && !callsItself(a):
 		return "with " + lockNames(a.Locks) + " held" // perhaps by the function called
 	case len(a.Locks) > 0:
 		return "holding " + lockNames(a.Locks)

@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strings"
 
+	"golang.org/x/tools/go/ast/astutil"
+
 	"github.com/interlock-go/interlock/analyzers/finding"
 	"github.com/interlock-go/interlock/atomicsets/plan"
 	"github.com/interlock-go/interlock/atomicsets/sites"
@@ -45,7 +47,40 @@ func (op *Operation) Variable(function string) finding.Variable {
 			return finding.Variable{Package: v.Pkg().Path(), Name: e.Name, Kind: plan.KindGlobal}
 		}
 	}
-	return finding.Variable{Package: op.In.Path, Function: function, Name: types.ExprString(op.Operand)}
+	return finding.Variable{Package: op.In.Path, Function: op.declaring(function), Name: types.ExprString(op.Operand)}
+}
+
+// declaring returns the function that declares the local variable of the operand, which function, a literal in it, may
+// capture: two literals that lock one mutex lock the same.
+func (op *Operation) declaring(function string) string {
+	root := op.Operand
+	for {
+		sel, ok := ast.Unparen(root).(*ast.SelectorExpr)
+		if !ok {
+			break
+		}
+		root = sel.X
+	}
+	id, ok := ast.Unparen(root).(*ast.Ident)
+	if !ok || op.In.Info.Uses[id] == nil {
+		return function
+	}
+	at := op.In.Info.Uses[id].Pos()
+	for _, f := range op.In.Files {
+		if id.Pos() < f.FileStart || f.FileEnd < id.Pos() {
+			continue
+		}
+		path, _ := astutil.PathEnclosingInterval(f, id.Pos(), id.End())
+		for _, n := range path {
+			lit, isLit := n.(*ast.FuncLit)
+			i := strings.LastIndexByte(function, '.')
+			if !isLit || lit.Pos() <= at && at < lit.End() || i < 0 {
+				continue
+			}
+			function = function[:i]
+		}
+	}
+	return function
 }
 
 // Text is the operation in a few words, or the state of the goroutine if it was not found.
