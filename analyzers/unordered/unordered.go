@@ -58,8 +58,8 @@ func (c *checker) report(race *parallel.Race, status finding.Status, reported ma
 }
 
 // awaitsMessage reports whether the goroutine has received something before it comes to its access: who sends the
-// message is likely to do so after what the starter does. In a test that is so unless the starter sends it itself, whose
-// order is seen.
+// message is likely to do so after what the starter does. In a test that is so unless the starter sends it itself,
+// whose order is seen.
 //
 //	go func() { for m := range messages { s.handle(m) } }(); s.handle = handle
 //	go func() { <-started; e.Cancel() }(); e.cancel = cancel; e.Execute(func() { close(started) })
