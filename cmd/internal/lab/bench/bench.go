@@ -10,52 +10,59 @@ package bench
 
 import (
 	"context"
-	"flag"
 	"os"
 	"path/filepath"
 
-	"github.com/interlock-go/interlock/cmd/internal/lab/internal/page"
+	"github.com/interlock-go/interlock/cmd/internal/lab/internal/matrix"
 )
+
+// options are the flags of the tool.
+type options struct {
+	rounds             int
+	benchtime, pattern string
+	dir, chart         string
+	schedules          bool
+}
 
 // Run runs the tool.
 func Run(ctx context.Context, args []string) (held bool, err error) {
-	flags := flag.NewFlagSet("lab bench", flag.ExitOnError)
-	rounds := flags.Int("rounds", 9, "paired rounds")
-	benchtime := flags.String("benchtime", "200ms", "time of one benchmark in one round, as go test takes it")
-	pattern := flags.String("bench", ".", "benchmarks to run")
-	dir := flags.String("dir", filepath.Join("testdata", "bench"), "module with the programs")
-	out := flags.String("o", "", "write the figures to this `file` too, as JSON")
-	chart := flags.String("chart", "", "write a chart to this `file`, as SVG")
-	schedules := flags.Bool("schedules", false, "measure time under each schedule instead, over that of auto's first run")
-	flags.Parse(args)
-	tmp, err := os.MkdirTemp("", "interlock-bench-")
-	if err != nil {
-		return false, err
-	}
-	defer os.RemoveAll(tmp)
+	t := matrix.New("bench")
+	var o options
+	t.Flags.IntVar(&o.rounds, "rounds", 9, "paired rounds")
+	t.Flags.StringVar(&o.benchtime, "benchtime", "200ms", "time of one benchmark in one round, as go test takes it")
+	t.Flags.StringVar(&o.pattern, "bench", ".", "benchmarks to run")
+	t.Flags.StringVar(&o.dir, "dir", filepath.Join("testdata", "bench"), "module with the programs")
+	t.Flags.StringVar(&o.chart, "chart", "", "write a chart to this `file`, as SVG")
+	t.Flags.BoolVar(&o.schedules, "schedules", false,
+		"measure time under each schedule instead, over that of auto's first run")
+	return t.Run(args, func(tmp string) (markdown string, held bool, err error) {
+		if o.schedules {
+			markdown, err = measureSchedules(ctx, t, tmp, o)
+		} else {
+			markdown, err = measureMonitor(ctx, t, tmp, o)
+		}
+		return markdown, true, err
+	})
+}
 
-	if *schedules {
-		return true, measureSchedules(ctx, *dir, tmp, *pattern, *benchtime, *rounds, *out)
-	}
-	// Build the programs each way, and measure time and memory.
-	variants, pr, done, err := buildVariants(ctx, *dir, tmp)
+// measureMonitor builds the programs each way, and measures time and memory.
+func measureMonitor(ctx context.Context, t *matrix.Tool, tmp string, o options) (string, error) {
+	variants, pr, done, err := buildVariants(ctx, o.dir, tmp)
 	if err != nil {
-		return false, err
+		return "", err
 	}
 	defer done()
-	d := &document{variants: variants, pruning: pr, rounds: *rounds, benchtime: *benchtime}
-	if d.times, err = measure(ctx, variants, *pattern, *benchtime, *rounds); err != nil {
-		return false, err
+	d := &document{variants: variants, pruning: pr, rounds: o.rounds, benchtime: o.benchtime}
+	if d.times, err = measure(ctx, t, variants, o); err != nil {
+		return "", err
 	}
-	if d.memory, err = measureMemory(ctx, variants, d.times); err != nil {
-		return false, err
+	if d.memory, err = measureMemory(ctx, t, variants, d.times); err != nil {
+		return "", err
 	}
-
-	// Write the figures, and the chart.
-	if *chart != "" {
-		if err := os.WriteFile(*chart, []byte(d.chart()), 0o644); err != nil {
-			return false, err
+	if o.chart != "" {
+		if err := os.WriteFile(o.chart, []byte(d.chart()), 0o644); err != nil {
+			return "", err
 		}
 	}
-	return true, page.Write(*out, d.markdown())
+	return d.markdown(), nil
 }

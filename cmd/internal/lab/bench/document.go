@@ -2,19 +2,17 @@ package bench
 
 import (
 	"fmt"
-	"maps"
-	"slices"
 	"strings"
 
+	"github.com/interlock-go/interlock/cmd/internal/lab/internal/matrix"
 	"github.com/interlock-go/interlock/cmd/internal/lab/internal/page"
-	"github.com/interlock-go/interlock/cmd/internal/lab/internal/timing"
 )
 
 // document is all that was measured.
 type document struct {
 	variants  []*variant
-	times     results // overheads; of the plain variant nanoseconds an operation
-	memory    results // ratios of peaks; of the plain variant bytes
+	times     matrix.Figures // overheads; of the plain variant nanoseconds an operation
+	memory    matrix.Figures // ratios of peaks; of the plain variant megabytes
 	pruning   *pruning
 	rounds    int
 	benchtime string
@@ -37,11 +35,11 @@ func (d *document) markdown() string {
 	}
 	// The figures.
 	b.WriteString("\n## Time\n\n")
-	b.WriteString(d.table(d.times, "plain ns/op", func(plain float64) string { return fmt.Sprintf("%.4g", plain) }))
+	b.WriteString(d.table(d.times, "plain ns/op", "%.4g"))
 	b.WriteString(
 		"\n## Memory\n\nThe peak of the resident memory, over that of the plain program (median of three runs, " +
 			"the least and the greatest in brackets).\n\n")
-	b.WriteString(d.table(d.memory, "plain MB", func(plain float64) string { return fmt.Sprintf("%.1f", plain/1e6) }))
+	b.WriteString(d.table(d.memory, "plain MB", "%.1f"))
 	fmt.Fprintf(&b, `
 ## What is pruned
 
@@ -57,37 +55,10 @@ the same location is read immediately before).
 }
 
 // table has a row a program, a column a variant, and a median of each column.
-func (d *document) table(r results, plainTitle string, plain func(float64) string) string {
-	var b strings.Builder
-	names, others := slices.Sorted(maps.Keys(r)), d.variants[1:]
-	fmt.Fprintf(&b, "| program | %s |", plainTitle)
-	for _, v := range others {
-		fmt.Fprintf(&b, " %s |", v.name)
+func (d *document) table(f matrix.Figures, plainTitle, plainFormat string) string {
+	var others []string
+	for _, v := range d.variants[1:] {
+		others = append(others, v.name)
 	}
-	b.WriteString("\n|---|---|" + strings.Repeat("---|", len(others)) + "\n")
-	// The last row is the median over the programs.
-	all := map[string][]float64{}
-	for _, name := range names {
-		fmt.Fprintf(&b, "| %s | %s |", name, plain(timing.Median(r[name][d.variants[0].name])))
-		for _, v := range others {
-			xs := r[name][v.name]
-			if len(xs) == 0 {
-				b.WriteString(" - |")
-				continue
-			}
-			all[v.name] = append(all[v.name], timing.Median(xs))
-			fmt.Fprintf(&b, " %.2f (%.2f to %.2f) |", timing.Median(xs), slices.Min(xs), slices.Max(xs))
-		}
-		b.WriteString("\n")
-	}
-	b.WriteString("| **median** | |")
-	for _, v := range others {
-		if len(all[v.name]) == 0 {
-			b.WriteString(" - |")
-			continue
-		}
-		fmt.Fprintf(&b, " **%.2f** |", timing.Median(all[v.name]))
-	}
-	b.WriteString("\n")
-	return b.String()
+	return f.Table(d.variants[0].name, plainTitle, plainFormat, others)
 }

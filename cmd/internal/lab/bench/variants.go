@@ -202,7 +202,7 @@ func (v *variant) command(ctx context.Context, pattern, benchtime string) *exec.
 	return cmd
 }
 
-// peak returns the peak of the resident memory of one run, in bytes, as the
+// peak returns the peak of the resident memory of one run, in megabytes, as the
 // programs print it. (The figure of the system for a child that has ended includes
 // its parent's memory before exec.)
 func (v *variant) peak(ctx context.Context, pattern, benchtime string) (float64, error) {
@@ -213,7 +213,7 @@ func (v *variant) peak(ctx context.Context, pattern, benchtime string) (float64,
 	for line := range strings.Lines(string(out)) {
 		var kB float64
 		if _, err := fmt.Sscanf(line, "peak memory: %f kB", &kB); err == nil {
-			return kB * 1024, nil
+			return kB * 1024 / 1e6, nil
 		}
 	}
 	return 0, fmt.Errorf("running %s: it does not tell its peak of memory, which needs Linux", v.name)

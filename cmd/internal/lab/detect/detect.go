@@ -11,64 +11,56 @@ package detect
 
 import (
 	"context"
-	"flag"
 	"fmt"
 	"os"
 	"path/filepath"
 	"time"
 
-	"github.com/interlock-go/interlock/cmd/internal/lab/internal/page"
+	"github.com/interlock-go/interlock/cmd/internal/lab/internal/matrix"
 	"github.com/interlock-go/interlock/cmd/internal/lab/internal/testbin"
 )
 
 type options struct {
-	dir         string
+	dir, match  string
 	runs, clean int
-	match, out  string
 }
 
 // Run runs the tool. It reports whether no race was confirmed in a clean twin.
 func Run(ctx context.Context, args []string) (held bool, err error) {
+	t := matrix.New("detect")
 	var o options
-	flags := flag.NewFlagSet("lab detect", flag.ExitOnError)
-	flags.StringVar(&o.dir, "dir", filepath.Join("testdata", "detect"), "module with the programs")
-	flags.IntVar(&o.runs, "runs", 20, "runs of each racy program, with each detector")
-	flags.IntVar(&o.clean, "clean", 200, "runs of each clean twin")
-	flags.StringVar(&o.match, "match", "", "take classes whose name contains this `text` only")
-	flags.StringVar(&o.out, "o", "", "write the figures to this `file` too, as JSON")
-	flags.Parse(args)
-
-	// Build the programs with each detector.
-	classes, err := findClasses(o.dir, o.match)
-	if err != nil {
-		return false, err
-	}
-	watch, err := testbin.BuildMonitored(ctx, o.dir)
-	if err != nil {
-		return false, err
-	}
-	defer watch.Close()
-	tmp, err := os.MkdirTemp("", "interlock-detect-")
-	if err != nil {
-		return false, err
-	}
-	defer os.RemoveAll(tmp)
-	race, err := testbin.BuildRace(ctx, o.dir, tmp)
-	if err != nil {
-		return false, err
-	}
-
-	// Run them, class by class.
-	held = true
-	for i := range classes {
-		c := &classes[i]
-		fmt.Fprintf(os.Stderr, "detect: %s, %d of %d\n", c.name, i+1, len(classes))
-		if err := c.measure(ctx, watch, race, o); err != nil {
-			return false, err
+	t.Flags.StringVar(&o.dir, "dir", filepath.Join("testdata", "detect"), "module with the programs")
+	t.Flags.IntVar(&o.runs, "runs", 20, "runs of each racy program, with each detector")
+	t.Flags.IntVar(&o.clean, "clean", 200, "runs of each clean twin")
+	t.Flags.StringVar(&o.match, "match", "", "take classes whose name contains this `text` only")
+	return t.Run(args, func(tmp string) (string, bool, error) {
+		// Build the programs with each detector.
+		classes, err := findClasses(o.dir, o.match)
+		if err != nil {
+			return "", false, err
 		}
-		held = held && c.alarms == 0
-	}
-	return held, page.Write(o.out, table(classes, race, o))
+		watch, err := testbin.BuildMonitored(ctx, o.dir)
+		if err != nil {
+			return "", false, err
+		}
+		defer watch.Close()
+		race, err := testbin.BuildRace(ctx, o.dir, tmp)
+		if err != nil {
+			return "", false, err
+		}
+
+		// Run them, class by class.
+		held := true
+		for i := range classes {
+			c := &classes[i]
+			t.Say("%s, %d of %d", c.name, i+1, len(classes))
+			if err := c.measure(ctx, watch, race, o); err != nil {
+				return "", false, err
+			}
+			held = held && c.alarms == 0
+		}
+		return table(classes, race, o), held, nil
+	})
 }
 
 // timeout is that of one run; no program takes a tenth of a second.

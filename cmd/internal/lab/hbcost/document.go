@@ -9,18 +9,10 @@ import (
 	"github.com/interlock-go/interlock/cmd/internal/lab/internal/timing"
 )
 
-// slowdown returns how many times the plain processor time a build takes.
-func (p *program) slowdown(b build) float64 {
-	return timing.Median(p.time[b]) / timing.Median(p.time[plain])
-}
-
-// growth returns how many times the plain peak of memory a build takes.
-func (p *program) growth(b build) float64 {
-	return timing.Median(p.memory[b]) / timing.Median(p.memory[plain])
-}
-
 // overhead returns the engine's overhead as a share of the race detector's.
-func (p *program) overhead() float64 { return (p.slowdown(engine) - 1) / (p.slowdown(race) - 1) }
+func (m *measured) overhead(program string) float64 {
+	return (m.time.Ratio(program, engine, plain) - 1) / (m.time.Ratio(program, race, plain) - 1)
+}
 
 // summary has the figures that the bars are about: shares of the race detector's cost.
 type summary struct {
@@ -30,18 +22,16 @@ type summary struct {
 	memory    float64 // of the peak of memory, at the median
 }
 
-func summarise(all []*program) (s summary) {
-	var slow [builds][]float64
-	var overheads, memories []float64
-	for _, p := range all {
-		for b := range builds {
-			slow[b] = append(slow[b], p.slowdown(b)-1)
-		}
-		overheads = append(overheads, p.overhead())
-		memories = append(memories, p.growth(engine)/p.growth(race))
+func (m *measured) summarise() summary {
+	var engines, races, overheads, memories []float64
+	for _, p := range m.programs {
+		engines = append(engines, m.time.Ratio(p, engine, plain)-1)
+		races = append(races, m.time.Ratio(p, race, plain)-1)
+		overheads = append(overheads, m.overhead(p))
+		memories = append(memories, m.memory.Ratio(p, engine, race))
 	}
 	return summary{
-		timing.Median(slow[engine]) / timing.Median(slow[race]), timing.Median(overheads), slices.Max(overheads),
+		timing.Median(engines) / timing.Median(races), timing.Median(overheads), slices.Max(overheads),
 		timing.Median(memories),
 	}
 }
@@ -50,18 +40,18 @@ func (s summary) held() bool {
 	return s.overheads <= 0.5 && s.overhead <= 0.5 && s.worst <= 1 && s.memory <= 0.5
 }
 
-func document(all []*program, s summary, rounds int) string {
+func (m *measured) document(s summary, rounds int) string {
 	var b strings.Builder
 	b.WriteString(page.Head("What the happens-before engine costs", "hbcost", fmt.Sprintf(`: processor time and
 peak memory of the programs of testdata/hbcost over those of the plain build, which are 1, under the engine and
 under the race detector. Medians of %d rounds, in each of which every program runs once in each way. The
 share is that of the race detector's overhead, which is its time less 1. See [hb.md](hb.md).`, rounds)))
 	var rows [][]string
-	for _, p := range all {
+	for _, p := range m.programs {
 		rows = append(rows, []string{
-			p.about, fmt.Sprintf("%.1f", p.slowdown(engine)), fmt.Sprintf("%.1f", p.slowdown(race)),
-			fmt.Sprintf("%.2f", p.overhead()),
-			fmt.Sprintf("%.1f", p.growth(engine)), fmt.Sprintf("%.1f", p.growth(race)),
+			m.about[p], fmt.Sprintf("%.1f", m.time.Ratio(p, engine, plain)), fmt.Sprintf("%.1f", m.time.Ratio(p, race, plain)),
+			fmt.Sprintf("%.2f", m.overhead(p)), fmt.Sprintf("%.1f", m.memory.Ratio(p, engine, plain)),
+			fmt.Sprintf("%.1f", m.memory.Ratio(p, race, plain)),
 		})
 	}
 	page.Table(&b, "Cost", []string{"", "time: engine", "`-race`", "share", "memory: engine", "`-race`"}, rows)

@@ -8,7 +8,6 @@ package hbcost
 
 import (
 	"context"
-	"flag"
 	"fmt"
 	"os"
 	"os/exec"
@@ -18,105 +17,91 @@ import (
 
 	"github.com/interlock-go/interlock/cmd/internal/lab/internal/command"
 	"github.com/interlock-go/interlock/cmd/internal/lab/internal/exact"
-	"github.com/interlock-go/interlock/cmd/internal/lab/internal/page"
+	"github.com/interlock-go/interlock/cmd/internal/lab/internal/matrix"
 )
 
-// build is one way to build the programs.
-type build int
-
+// The ways to build the programs.
 const (
-	plain build = iota
-	engine
-	race
-	builds
+	plain  = "plain"
+	engine = "engine"
+	race   = "race"
 )
 
-// program has the figures of one, by build, one for each round.
-type program struct {
-	name, about string
-	time        [builds][]float64 // processor time, in nanoseconds
-	memory      [builds][]float64 // peak, in kB
+// measured has the processor time of the programs in nanoseconds, their peak of memory in kB, and what they do.
+type measured struct {
+	time, memory matrix.Figures
+	programs     []string // as the binary lists them
+	about        map[string]string
 }
 
 // Run runs the tool. It reports whether the bars are held.
 func Run(ctx context.Context, args []string) (held bool, err error) {
-	flags := flag.NewFlagSet("lab hbcost", flag.ExitOnError)
-	rounds := flags.Int("rounds", 5, "paired rounds of the programs")
-	out := flags.String("o", "", "write the figures to this `file` too, as JSON")
-	flags.Parse(args)
-	tmp, err := os.MkdirTemp("", "interlock-hbcost-")
-	if err != nil {
-		return false, err
-	}
-	defer os.RemoveAll(tmp)
-
-	// Build the programs each way.
-	fmt.Fprintln(os.Stderr, "hbcost: building the programs, and the standard library under the engine")
-	binaries, err := buildAll(ctx, tmp)
-	if err != nil {
-		return false, err
-	}
-	all, err := list(ctx, binaries[plain])
-	if err != nil {
-		return false, err
-	}
-
-	// Run each of them in each way, round by round, so that other work of the machine slows all ways alike.
-	for round := 1; round <= *rounds; round++ {
-		fmt.Fprintf(os.Stderr, "hbcost: round %d of %d\n", round, *rounds)
-		for _, p := range all {
-			if err := p.measure(ctx, binaries); err != nil {
-				return false, err
-			}
+	t := matrix.New("hbcost")
+	rounds := t.Flags.Int("rounds", 5, "paired rounds of the programs")
+	return t.Run(args, func(tmp string) (string, bool, error) {
+		t.Say("building the programs, and the standard library under the engine")
+		binaries, err := buildAll(ctx, tmp)
+		if err != nil {
+			return "", false, err
 		}
-	}
-
-	// Compare the medians with the bars.
-	s := summarise(all)
-	return s.held(), page.Write(*out, document(all, s, *rounds))
+		m := &measured{time: matrix.Figures{}, memory: matrix.Figures{}, about: map[string]string{}}
+		if err := m.list(ctx, binaries[plain]); err != nil {
+			return "", false, err
+		}
+		err = matrix.Rounds(ctx, t, *rounds, m.programs, func(_ int, program string) error {
+			return m.measure(ctx, program, binaries)
+		})
+		if err != nil {
+			return "", false, err
+		}
+		s := m.summarise()
+		return m.document(s, *rounds), s.held(), nil
+	})
 }
 
 // buildAll builds the programs each way. The race detector needs cgo; the others are built without.
-func buildAll(ctx context.Context, tmp string) (binaries [builds]string, err error) {
+func buildAll(ctx context.Context, tmp string) (binaries map[string]string, err error) {
 	dir, err := filepath.Abs(filepath.Join("testdata", "hbcost"))
 	if err != nil {
-		return binaries, err
+		return nil, err
 	}
 	exactly, err := exact.Flags(ctx, tmp, nil)
 	if err != nil {
-		return binaries, err
+		return nil, err
 	}
-	for b, flags := range [builds][]string{engine: exactly, race: {"-race"}} {
-		binaries[b] = filepath.Join(tmp, fmt.Sprint("hbcost", b))
+	binaries = map[string]string{}
+	for build, flags := range map[string][]string{plain: nil, engine: exactly, race: {"-race"}} {
+		binaries[build] = filepath.Join(tmp, "hbcost-"+build)
 		env := []string{"CGO_ENABLED=0"}
-		if build(b) == race {
+		if build == race {
 			env = []string{"CGO_ENABLED=1"}
 		}
-		args := slices.Concat([]string{"build", "-o", binaries[b]}, flags, []string{"."})
+		args := slices.Concat([]string{"build", "-o", binaries[build]}, flags, []string{"."})
 		if _, err := command.Go(ctx, dir, env, args...); err != nil {
-			return binaries, err
+			return nil, err
 		}
 	}
 	return binaries, nil
 }
 
-// list returns the programs of a binary, which it lists where it gets no argument.
-func list(ctx context.Context, binary string) (all []*program, err error) {
+// list fills in the programs of a binary, which lists them where it gets no argument.
+func (m *measured) list(ctx context.Context, binary string) error {
 	out, err := exec.CommandContext(ctx, binary).Output()
 	if err != nil {
-		return nil, fmt.Errorf("listing the programs: %w", err)
+		return fmt.Errorf("listing the programs: %w", err)
 	}
 	for line := range strings.Lines(string(out)) {
 		name, about, _ := strings.Cut(strings.TrimSpace(line), "\t")
-		all = append(all, &program{name: name, about: about})
+		m.programs = append(m.programs, name)
+		m.about[name] = about
 	}
-	return all, nil
+	return nil
 }
 
 // measure runs a program once as each build.
-func (p *program) measure(ctx context.Context, binaries [builds]string) error {
-	for b, binary := range binaries {
-		cmd := exec.CommandContext(ctx, binary, p.name)
+func (m *measured) measure(ctx context.Context, program string, binaries map[string]string) error {
+	for _, build := range []string{plain, engine, race} {
+		cmd := exec.CommandContext(ctx, binaries[build], program)
 		cmd.Env = append(os.Environ(), "INTERLOCK_OUT=")
 		out, err := cmd.Output()
 		var ns, kB float64
@@ -124,9 +109,10 @@ func (p *program) measure(ctx context.Context, binaries [builds]string) error {
 			_, err = fmt.Sscan(string(out), &ns, &kB)
 		}
 		if err != nil {
-			return fmt.Errorf("running %s %s: %w", filepath.Base(binary), p.name, err)
+			return fmt.Errorf("running %s %s: %w", build, program, err)
 		}
-		p.time[b], p.memory[b] = append(p.time[b], ns), append(p.memory[b], kB)
+		m.time.Add(program, build, ns)
+		m.memory.Add(program, build, kB)
 	}
 	return nil
 }

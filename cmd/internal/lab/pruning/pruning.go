@@ -8,45 +8,39 @@ package pruning
 
 import (
 	"context"
-	"flag"
-	"os"
 	"path/filepath"
 	"strings"
 
 	"github.com/interlock-go/interlock/cmd/internal/lab/internal/command"
-	"github.com/interlock-go/interlock/cmd/internal/lab/internal/page"
+	"github.com/interlock-go/interlock/cmd/internal/lab/internal/matrix"
 )
 
 // Run runs the tool.
 func Run(ctx context.Context, args []string) (held bool, err error) {
-	flags := flag.NewFlagSet("lab pruning", flag.ExitOnError)
-	tool := flags.String("interlock", filepath.Join("bin", "interlock"), "the `binary` to measure")
-	match := flags.String("match", "", "take modules whose path contains this `text` only")
-	out := flags.String("o", "", "write the figures to this `file` too, as JSON")
-	flags.Parse(args)
-	if *tool, err = command.Interlock(*tool); err != nil {
-		return false, err
-	}
-	tmp, err := os.MkdirTemp("", "interlock-pruning-")
-	if err != nil {
-		return false, err
-	}
-	defer os.RemoveAll(tmp)
-	var rows []*row
-	for _, s := range subjects {
-		if !strings.Contains(s.module, *match) {
-			continue
-		}
-		// Each module in a copy of its own.
-		dir, err := s.fetch(ctx, tmp)
+	t := matrix.New("pruning")
+	tool := t.Flags.String("interlock", filepath.Join("bin", "interlock"), "the `binary` to measure")
+	match := t.Flags.String("match", "", "take modules whose path contains this `text` only")
+	return t.Run(args, func(tmp string) (string, bool, error) {
+		binary, err := command.Interlock(*tool)
 		if err != nil {
-			return false, err
+			return "", false, err
 		}
-		r, err := s.measure(ctx, *tool, dir)
-		if err != nil {
-			return false, err
+		var rows []*row
+		for _, s := range subjects {
+			if !strings.Contains(s.module, *match) {
+				continue
+			}
+			// Each module in a copy of its own.
+			dir, err := s.fetch(ctx, tmp)
+			if err != nil {
+				return "", false, err
+			}
+			r, err := s.measure(ctx, binary, dir)
+			if err != nil {
+				return "", false, err
+			}
+			rows = append(rows, r)
 		}
-		rows = append(rows, r)
-	}
-	return true, page.Write(*out, document(rows))
+		return document(rows), true, nil
+	})
 }

@@ -66,7 +66,13 @@ func Table(b *strings.Builder, heading string, columns []string, rows [][]string
 	if len(rows) == 0 {
 		return
 	}
-	fmt.Fprintf(b, "\n## %s\n\n| %s |\n%s|\n", heading, strings.Join(columns, " | "), strings.Repeat("|---", len(columns)))
+	fmt.Fprintf(b, "\n## %s\n\n", heading)
+	Rows(b, columns, rows)
+}
+
+// Rows writes a table.
+func Rows(b *strings.Builder, columns []string, rows [][]string) {
+	fmt.Fprintf(b, "| %s |\n%s|\n", strings.Join(columns, " | "), strings.Repeat("|---", len(columns)))
 	for _, row := range rows {
 		for _, cell := range row {
 			fmt.Fprintf(b, "| %s ", strings.ReplaceAll(cell, "|", `\|`))
