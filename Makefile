@@ -5,7 +5,7 @@ LAB = $(GO) run ./cmd/internal/lab
 # Each tool of the lab keeps its figures beside itself; docs/measured.md has a row a bar.
 FIGURES = cmd/internal/lab
 
-.PHONY: help build test quick unit vetted sample lint fmt house editors release demo toolchains noise cost bench pruning conformance detect fuzz silent hidden replays schedules racesuite hbcost hbsuite sampling suites saves sections strangers patches torture validator clean edits clients
+.PHONY: help build test quick unit vetted sample lint fmt house editors release demo toolchains noise cost bench pruning conformance detect excuses fuzz silent hidden replays schedules racesuite hbcost hbsuite sampling suites saves sections strangers patches torture validator clean edits clients
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-11s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -98,6 +98,9 @@ sample: build ## every sixth program of `make conformance`, and a few of `make t
 
 conformance: ## compare the Go distribution's own test programs, plain and instrumented
 	$(LAB) conformance -o $(FIGURES)/conformance/figures.json
+
+excuses: ## which findings each excuse of the checks removes; MODULES='raft@|redcon@' measures on labelled modules too
+	$(LAB) excuses -modules '$(MODULES)'
 
 detect: ## measure what is caught, class by class, beside -race
 	$(LAB) detect -o $(FIGURES)/detect/figures.json

@@ -187,7 +187,7 @@ func otherSide(list *accesses.List, v *accesses.Variable, a *accesses.Access) *a
 	for _, b := range v.Accesses {
 		if !b.Atomic() || b.Fn == a.Fn || !accesses.MaySame(a, b) || !finding.Conflicts(a.Mode, b.Mode) ||
 			!list.Parallel(a, b) ||
-			accesses.CommonLock(a, b) || accesses.MayCommonLock(a, b) || callerLocks(a, b) {
+			accesses.MayCommonLock(a, b) || callerLocks(a, b) {
 			continue
 		}
 		if best == nil || better(a, b, best) {

@@ -114,28 +114,6 @@ func (a *Access) Verb() string {
 	return "read"
 }
 
-// Parallel reports whether two goroutines may run a and b at the same time on
-// one object, for all that is known: not if they cannot mean the same object,
-// if the same single goroutine runs both, be it one for each object; if one of them comes before the go
-// statements that lead to the other, or before the closing of a channel that
-// the other has waited for, or if the goroutines of the one are all waited for
-// before the main goroutine comes to the other, or if a made the object and only
-// started goroutines that never come to b. Locks are another matter; see
-// [CommonLock].
-func (l *List) Parallel(a, b *Access) bool {
-	ra, rb := l.Graph.Roles(a.Fn), l.Graph.Roles(b.Fn)
-	if sa := ra.Single(); sa != nil && sa == rb.Single() {
-		return false
-	}
-	if l.ownGoroutine(a, b) || l.beforeStart(a, b) || l.beforeStart(b, a) || l.beforeClose(a, b) || l.beforeClose(b, a) ||
-		l.afterSignal(a, b) || l.afterSignal(b, a) ||
-		l.apart(a, b) || l.apart(b, a) || l.inOther(a, b) || l.inOther(b, a) || l.afterStop(a, b) || l.afterStop(b, a) ||
-		l.inPhases(a, b) || l.inPhases(b, a) || l.afterWait(a, b) || l.afterWait(b, a) {
-		return false
-	}
-	return a.reaches(rb.Goroutines)
-}
-
 // CommonLock reports whether a and b hold a lock of one class, which orders
 // them if it is the same lock; only the read sides of one order nothing.
 func CommonLock(a, b *Access) bool {

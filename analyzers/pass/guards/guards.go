@@ -166,21 +166,16 @@ func rank(a *accesses.Access) int {
 // a guarded access can run at the same time and conflicts.
 func (c *checker) suspect(v *accesses.Variable, g *guard, unprotected []*accesses.Access) (Suspect, bool) {
 	for _, a := range unprotected {
-		if settingUp(a) || makesFirst(v, a) || underHolders(a) {
+		q := question{c, v, g, a, nil}
+		if blameless.Holds(q) {
 			continue
 		}
-		if b := c.otherSide(g, a); b != nil {
-			return Suspect{Variable: v, Lock: g.text, Without: a, With: b, All: unprotected, Count: g.count,
-				Lead: a.Renews() || b.Renews() || c.setBefore(v, a, b) || c.unseen(a) || c.unseen(b) ||
-					c.heldByCallers(a, b) || !c.annotated(v) && (!g.near || !c.meet(a, b))}, true
+		if q.b = c.otherSide(q); q.b != nil {
+			return Suspect{Variable: v, Lock: g.text, Without: a, With: q.b, All: unprotected, Count: g.count,
+				Lead: doubtful.Holds(q)}, true
 		}
 	}
 	return Suspect{}, false
-}
-
-// unseen reports whether a stands in a method of which nothing shows that it is called.
-func (c *checker) meet(a, b *accesses.Access) bool {
-	return c.list.Meet(a.Place(), b.Place(), false)
 }
 
 func (c *checker) annotated(v *accesses.Variable) bool {
@@ -188,6 +183,7 @@ func (c *checker) annotated(v *accesses.Variable) bool {
 	return ok
 }
 
+// unseen reports whether a stands in a method of which nothing shows that it is called.
 func (c *checker) unseen(a *accesses.Access) bool { return c.list.Graph.Unseen(ir.Outermost(a.Fn)) }
 
 // heldByCallers reports whether a stands in an exported function that the package itself calls only with the lock
@@ -210,17 +206,6 @@ func (c *checker) holdsAt(caller *ssa.Function, call ssa.CallInstruction, b *acc
 		})
 	})
 	return held
-}
-
-// underHolders reports whether a calls a method of an inner object under another
-// lock: it may well be that of an object that holds both.
-func underHolders(a *accesses.Access) bool { return len(a.Inner) > 0 && len(a.Locks.Held()) > 0 }
-
-// settingUp reports whether a belongs to what sets the object up. A maker also
-// reads what it put there itself, unless it has started goroutines on the
-// object, which may have changed it; what it writes behind a registration races.
-func settingUp(a *accesses.Access) bool {
-	return a.Completes() || a.MadeHere() && a.BeforeStart() && !a.Writes()
 }
 
 // makesFirst reports whether a makes what the variable holds, and nothing else assigns it:
@@ -288,12 +273,13 @@ func (c *checker) asksNil(v *accesses.Variable, a *accesses.Access) bool {
 // otherSide chooses the guarded access to show: one that conflicts with a and
 // that another goroutine can run, a write rather than a read, of another
 // function rather than the same.
-func (c *checker) otherSide(g *guard, a *accesses.Access) *accesses.Access {
+func (c *checker) otherSide(q question) *accesses.Access {
 	var best *accesses.Access
 	bestScore := -1
-	for _, b := range g.with {
-		if !finding.Conflicts(a.Mode, b.Mode) || !accesses.MaySame(a, b) || !c.list.Parallel(a, b) || c.setUpBefore(b, a) ||
-			accesses.CommonLock(a, b) || accesses.MayCommonLock(a, b) || c.mayBeOrdered(b) || c.shutOut(a, b) {
+	a := q.a
+	for _, b := range q.g.with {
+		q.b = b
+		if !finding.Conflicts(a.Mode, b.Mode) || !accesses.MaySame(a, b) || !c.list.Parallel(a, b) || excluded.Holds(q) {
 			continue
 		}
 		score := 0
@@ -312,6 +298,9 @@ func (c *checker) otherSide(g *guard, a *accesses.Access) *accesses.Access {
 	}
 	return best
 }
+
+// meet reports whether two goroutines are seen to reach a and b.
+func (c *checker) meet(a, b *accesses.Access) bool { return c.list.Meet(a.Place(), b.Place(), false) }
 
 // setUpBefore reports whether b belongs to what makes the object, and a stands
 // where only callers come who were given it.

@@ -16,6 +16,7 @@ import (
 	"github.com/interlock-go/interlock/cmd/internal/lab/conformance"
 	"github.com/interlock-go/interlock/cmd/internal/lab/cost"
 	"github.com/interlock-go/interlock/cmd/internal/lab/detect"
+	"github.com/interlock-go/interlock/cmd/internal/lab/excuses"
 	"github.com/interlock-go/interlock/cmd/internal/lab/hbcost"
 	"github.com/interlock-go/interlock/cmd/internal/lab/hidden"
 	"github.com/interlock-go/interlock/cmd/internal/lab/labels"
@@ -41,6 +42,7 @@ var tools = []tool{
 	{"conformance", "the Go distribution's test programs behave as plain when they are instrumented", conformance.Run},
 	{"cost", "what the static checks cost", cost.Run},
 	{"detect", "what the watch engine catches of each class of races", detect.Run},
+	{"excuses", "which findings each excuse of the checks removes, and which bugs it loses", excuses.Run},
 	{"hbcost", "what the happens-before engine costs beside the race detector", hbcost.Run},
 	{"hidden", "how soon campaigns find bugs that hide", hidden.Run},
 	{"house", "the size and the shape of the repository's own code", runHouse},

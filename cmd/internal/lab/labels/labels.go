@@ -70,6 +70,32 @@ func Read() (*Labels, error) {
 	return all, nil
 }
 
+// paths are modules that the labels name in short.
+var paths = map[string]string{
+	"badger":                           "github.com/dgraph-io/badger/v4@v4.5.0",
+	"consul-template v0.39.1":          "github.com/hashicorp/consul-template@v0.39.1",
+	"cron":                             "github.com/robfig/cron@v3.0.0-rc1+incompatible",
+	"ergo v1.999.310":                  "ergo.services/ergo@v1.999.310",
+	"go-redis":                         "github.com/redis/go-redis/v9@v9.7.0",
+	"gocbcore v10.8.1":                 "github.com/couchbase/gocbcore/v10@v10.8.1",
+	"nats":                             "github.com/nats-io/nats-server/v2@v2.10.22",
+	"opcua v0.8.0":                     "github.com/gopcua/opcua@v0.8.0",
+	"paho.golang v0.23.0":              "github.com/eclipse/paho.golang@v0.23.0",
+	"pulsar-client-go v0.19.0":         "github.com/apache/pulsar-client-go@v0.19.0",
+	"rabbitmq-stream-go-client v1.8.3": "github.com/rabbitmq/rabbitmq-stream-go-client@v1.8.3",
+	"raft":                             "github.com/hashicorp/raft@v1.7.1",
+	"speed v4.0.0":                     "github.com/performancecopilot/speed/v4@v4.0.0",
+}
+
+// ModulePath returns the module of the finding as the go command names it, with its version; "" where the label has a
+// name alone that is not known.
+func (l Label) ModulePath() string {
+	if strings.Contains(l.Module, "@") {
+		return l.Module
+	}
+	return paths[l.Module]
+}
+
 // Run runs the tool: it prints the number of verdicts by code, of all draws or of one.
 func Run(_ context.Context, args []string) (held bool, err error) {
 	flags := flag.NewFlagSet("lab labels", flag.ExitOnError)
