@@ -1,13 +1,14 @@
 // Package accesses is the shared pass that lists the accesses of a package to
-// fields, package variables and the maps in them: what, how, with which locks
-// held, and who owns the object. The checks are judgements over this list.
+// fields, package variables and the maps in them: the variable, the mode, the locks
+// held, and the owner of the object. The checks are judgements over this list.
 //
-// Left out: locals, and what has no expression in the source (composite
-// literals, pointers followed on the way to a promoted field). What copies of
-// structs, elements and calls on inner objects access is listed apart.
+// Left out: locals, and accesses without an expression in the source (composite
+// literals, pointers followed on the way to a promoted field). Accesses by copies
+// of structs, to elements and by calls on inner objects are listed apart.
 //
-// Cost: linear in the instructions, with what ownership asks for each access. [List.Parallel] looks at the callers of
-// the two functions, and where a command's main goroutine runs one, into who starts the goroutines of the other.
+// Cost: linear in the instructions, with a question to ownership for each access. [List.Parallel] looks at the callers
+// of the two functions, and where a command's main goroutine runs one, at the functions that start the goroutines of
+// the other.
 package accesses
 
 import (
@@ -50,10 +51,10 @@ type Access struct {
 
 	Instr ssa.Instruction
 	Fn    *ssa.Function
-	Value ssa.Value // what a load returns, or a store takes; nil for others
+	Value ssa.Value // the result of a load, or the operand of a store; nil for others
 	Index ssa.Value // key of a map access, nil for others
 	Addr  ssa.Value // the location; for maps that of the variable that holds it
-	Expr  ast.Expr  // what the source writes; nodes start where the access starts
+	Expr  ast.Expr  // as the source has it; nodes start where the access starts
 	Path  accesspath.Path
 	Locks *lockset.State
 	Sharing
@@ -68,7 +69,7 @@ type Access struct {
 	Elements bool
 	Inner    []Touch
 
-	load  ssa.Instruction // that gave the map or slice whose contents are accessed
+	load  ssa.Instruction // of the map or slice with the contents that are accessed
 	place []string        // see location
 	root  string          // see rootType
 }
@@ -83,7 +84,7 @@ type List struct {
 	// Implied are accesses to shared objects beside All, outside of tests.
 	Implied []*Access
 
-	kept     map[*types.Var]bool // fields whose address some variable holds
+	kept     map[*types.Var]bool // fields with an address that some variable holds
 	enclosed map[*types.Var]bool // fields that alone lead to an object
 	signals  map[*ssa.Function]signalling
 	met      meetings
@@ -154,7 +155,7 @@ func (c *collector) function(fn *ssa.Function) {
 	c.list.All = append(c.list.All, mergeUpdates(c.found)...)
 }
 
-// private reports whether no other goroutine can reach what a accesses, for certain.
+// private reports whether no other goroutine can reach the object of a, for certain.
 func (c *collector) private(a *Access) bool {
 	if a.Map {
 		return c.owner.Proven().Held(a.Addr, a.Instr) == ownership.Fresh
@@ -162,7 +163,7 @@ func (c *collector) private(a *Access) bool {
 	return c.owner.Proven().Of(a.Addr, a.Instr) == ownership.Fresh
 }
 
-// finish notes where a, made by instr, stands, and who has its object then.
+// finish notes where a, made by instr, stands, and the owner of its object then.
 func (c *collector) finish(a *Access, instr ssa.Instruction, fn *ssa.Function, s *lockset.State) {
 	a.Instr, a.Fn, a.Locks = instr, fn, s
 	a.place, a.root = a.location(), rootType(a.Path)
@@ -247,7 +248,7 @@ func (c *collector) mapAccess(m, key ssa.Value, pos token.Pos, mode finding.Mode
 
 // lostLock reports whether a lock that was held when a map was loaded is not
 // held when it is accessed. That map may have been swapped out, and be ours
-// alone; what it means is another question than this list answers.
+// alone; whether that is a fault is another question than this list answers.
 func lostLock(loaded, now *lockset.State) bool {
 	if loaded == nil {
 		return false
@@ -316,7 +317,7 @@ func (c *collector) call(call *ssa.Call) *Access {
 	}
 	addr := call.Call.Args[0]
 	if _, pointee := addr.(*ssa.UnOp); pointee {
-		return nil // what the variable points to, not the variable
+		return nil // the pointee of the variable, not the variable
 	}
 	name, ok := accesspath.NameOf(addr)
 	if !ok {
@@ -362,7 +363,7 @@ func mergeUpdates(found []*Access) []*Access {
 
 // Counts reports whether the access says something about the program: it is
 // not in a test, and not made while the package is initialised or by a
-// sync.Once, nor in a function that is marked go:norace. What a Once does under a lock, or to end an object's service,
+// sync.Once, nor in a function that is marked go:norace. A Once under a lock, or one that ends an object's service,
 // is no set-up.
 func (l *List) Counts(a *Access) bool {
 	return !l.Prog.InTest(a.Fn) && !l.Prog.NoRace(a.Fn) && !l.Graph.Roles(a.Fn).OnlyInit() &&

@@ -24,7 +24,7 @@ func (l *List) beforeClose(a, b *Access) bool {
 	return false
 }
 
-// endedBy reports whether a comes before what c signals: a message by which a goroutine that there
+// endedBy reports whether a comes before the signal of c: a message by which a goroutine that there
 // is one of ends, or the closing, which may be deferred.
 func (l *List) endedBy(a *Access, c closing) bool {
 	if _, isSend := c.instr.(*ssa.Send); isSend && l.Graph.Roles(a.Fn).Single() == nil {
@@ -38,7 +38,7 @@ func (l *List) endedBy(a *Access, c closing) bool {
 
 // afterSignal reports whether a reads after its function has found a channel of
 // the same object closed, and b does not come after the closing: it is closed by code
-// that is done with what a reads.
+// that is done with the variable that a reads.
 //
 //	<-c.done
 //	return c.err

@@ -66,7 +66,7 @@ func (l *List) mayPointTo(v ssa.Value, field *types.Var, seen map[ssa.Value]bool
 	switch v := v.(type) {
 	case *ssa.Const:
 		return false
-	case *ssa.Alloc: // a variable holds what is assigned to it
+	case *ssa.Alloc: // a variable holds the values that are assigned to it
 		_, isPointer := v.Type().Underlying().(*types.Pointer).Elem().Underlying().(*types.Pointer)
 		return isPointer && l.kept[field]
 	case *ssa.FieldAddr:
@@ -107,7 +107,7 @@ func (l *List) mayPass(p *ssa.Parameter, field *types.Var, seen map[ssa.Value]bo
 	})
 }
 
-// findKept finds the struct fields whose address is put into a variable, so
+// findKept finds the struct fields with an address that is put into a variable, so
 // that a pointer which was loaded from somewhere may lead to them.
 func (l *List) findKept() {
 	l.kept = map[*types.Var]bool{}
@@ -134,11 +134,11 @@ func (l *List) findKept() {
 // keeper finds the addresses that may end in a variable of the heap.
 type keeper struct {
 	none  map[ssa.Value]bool // values that do not, for all that was seen
-	trail []ssa.Value        // what the search at hand has put there
+	trail []ssa.Value        // put there by the search at hand
 }
 
-// mayKeep reports whether address v may end in a variable of the heap. What a
-// failed search has reached is not searched again.
+// mayKeep reports whether address v may end in a variable of the heap. A value that
+// a failed search has reached is not searched again.
 func (k *keeper) mayKeep(v ssa.Value) bool {
 	k.trail = k.trail[:0]
 	if !k.keeps(v) {

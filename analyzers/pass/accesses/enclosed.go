@@ -86,8 +86,8 @@ func isStoreTo(instr ssa.Instruction, addr ssa.Value) bool {
 	return ok && st.Addr == addr
 }
 
-// letsOut reports whether instr does more with a pointer than to select a field, to copy what it points
-// to, or to compare it.
+// letsOut reports whether instr does more with a pointer than to select a field, to copy its pointee,
+// or to compare it.
 func letsOut(instr ssa.Instruction) bool {
 	switch instr := instr.(type) {
 	case *ssa.FieldAddr, *ssa.BinOp, *ssa.DebugRef:

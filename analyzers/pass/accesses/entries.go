@@ -16,8 +16,8 @@ import (
 	"github.com/interlock-go/interlock/analyzers/pass/lockset"
 )
 
-// Place is an instruction, and what it has its object by: the root of a path, nil if that is not known. Locks is what
-// is held there; nil if neither this nor what callers hold matters, as in a section that releases locks.
+// Place is an instruction with the root of the path to its object, nil if that is not known. Locks are those held
+// there; nil if neither these nor the locks of callers matter, as in a section that releases locks.
 // Lazy: it is a store where the variable was found nil, by the goroutine that comes first.
 type Place struct {
 	Fn    *ssa.Function
@@ -30,7 +30,7 @@ type Place struct {
 // Place returns where a is made.
 func (a *Access) Place() Place { return Place{a.Fn, a.Instr, objectOf(a.Addr), a.Locks, a.IfNil()} }
 
-// objectOf returns the root of the path to the object at addr; nil for what lies behind a copy: others may have that.
+// objectOf returns the root of the path to the object at addr; nil for an object behind a copy: others may have that.
 func objectOf(addr ssa.Value) ssa.Value {
 	root := accesspath.Of(addr).Root
 	if local, ok := root.(*ssa.Alloc); ok && spilled(local) == nil && assigned(local) {
@@ -53,22 +53,22 @@ func assigned(local *ssa.Alloc) bool {
 
 // entry is where a goroutine comes in that may come to a place with its object.
 type entry struct {
-	// fn is where the goroutine begins that start starts; without start it is what somebody calls who is not known, or
-	// the maker of the object.
+	// fn is the function at which the goroutine begins that start starts; without start it is called by unknown code, or
+	// makes the object.
 	fn    *ssa.Function
 	start ssa.CallInstruction
 	maker bool
-	given bool      // the object is what the callers of fn hand over, not its receiver, or fn has got it for itself
+	given bool      // the callers of fn hand the object over, not as its receiver, or fn has got it for itself
 	sets  bool      // a function on the way brings the object into service
 	via   *step     // of fn: the place itself, or the call that leads to it
-	root  ssa.Value // the object, for who starts the goroutine
+	root  ssa.Value // the object, in the function that starts the goroutine
 	under locking   // on its way to the place, and there
 }
 
-// locking is what is known on a way of locks, by their classes.
+// locking is the knowledge of locks on a way, by their classes.
 type locking struct {
 	held     []lockset.Held
-	released []string // by what the last of held led to
+	released []string // by the callee that the last of held led to
 }
 
 // from returns the locking of the way that begins where s is held, and goes on as before.
@@ -117,7 +117,7 @@ type step struct {
 	next *step
 }
 
-// meetings remembers what [List.Meet] has found out, for passes that run at the same time.
+// meetings remembers the answers of [List.Meet], for passes that run at the same time.
 type meetings struct {
 	entries sync.Map // from Place: []entry
 	starts  sync.Map // from ssa.CallInstruction: map[*ssa.Function][]ssa.Instruction
@@ -126,10 +126,10 @@ type meetings struct {
 
 // Meet reports whether something shows that two goroutines may be at a and at b at once with one object, as opposed to
 // nothing showing that they may not ([List.Parallel]): two goroutines of the package come there; or one, and a caller
-// of what is exported, who need not wait for it; or two callers of functions that several are meant to call, if the one
-// of a is near to it.
-// synchronised: the code does what shows that it is meant for several, no matter who hands the object over and what the
-// functions are called.
+// of an exported function, which need not wait for it; or two callers of functions that several are meant to call, if
+// the one of a is near to it.
+// synchronised: the code shows that it is meant for several goroutines, no matter which function hands the object over,
+// and how the functions are named.
 func (l *List) Meet(a, b Place, synchronised bool) bool {
 	second := l.entries(b)
 	return slices.ContainsFunc(l.entries(a), func(x entry) bool {
@@ -154,7 +154,7 @@ func (l *List) meet(x, y entry, synchronised bool) bool {
 }
 
 // near reports whether callers come to the place by at most one more call, or under some lock, as several do: that
-// several may call a function says little of what is deep inside, which its authors enter in the order and the state
+// several may call a function says little of the code deep inside, which its authors enter in the order and the state
 // that they know.
 func (e entry) near() bool {
 	return e.via.next == nil || e.via.next.next == nil || len(e.under.held) > 0
@@ -189,7 +189,7 @@ func (l *List) besides(g, y entry) bool {
 	return y.start != nil || !l.awaits(y, g)
 }
 
-// startsOf lists by function what starts a goroutine there, or leads to what does.
+// startsOf lists by function the instructions that start a goroutine there, or lead to one that does.
 func (l *List) startsOf(start ssa.CallInstruction) map[*ssa.Function][]ssa.Instruction {
 	if known, ok := l.met.starts.Load(start); ok {
 		return known.(map[*ssa.Function][]ssa.Instruction)
@@ -210,7 +210,7 @@ func (l *List) startsOf(start ssa.CallInstruction) map[*ssa.Function][]ssa.Instr
 	return starts
 }
 
-// ends reports whether a goroutine has ended behind call, which starts it or leads to what does.
+// ends reports whether a goroutine has ended behind call, which starts it or leads to its start.
 func (l *List) ends(start ssa.CallInstruction, call ssa.Instruction) bool {
 	_, itself := call.(*ssa.Go)
 	return !itself && l.waitsFor(start)
@@ -225,7 +225,7 @@ func (l *List) endsBefore(start ssa.CallInstruction, calls []ssa.Instruction, go
 }
 
 // waitsFor reports whether the function that starts a goroutine waits with a WaitGroup of its own, on all ways from
-// there, before it returns. It may start what it is handed:
+// there, before it returns. It may start a function that it is handed:
 //
 //	func each(parts []part, f func(part)) {
 //		var wg sync.WaitGroup
@@ -269,7 +269,7 @@ func (l *List) waitsBehind(start ssa.CallInstruction) bool {
 	})
 }
 
-// joined reports whether g works for the maker of its object, who waits for it by something else that it has made.
+// joined reports whether g works for the maker of its object, which waits for it by something else that it has made.
 //
 //	for i := range c.parts { go func() { results <- c.load(i) }() }; for range c.parts { <-results }
 func (l *List) joined(g entry) bool {
@@ -292,7 +292,7 @@ func (l *List) joined(g entry) bool {
 
 // awaits reports whether the function receives from a channel or waits for a WaitGroup on some way to the place, to
 // which it does not come back: for the end of the goroutine, perhaps. So does a function that it calls on the way, if
-// the goroutine g is who signals.
+// the goroutine g signals.
 func (l *List) awaits(e, g entry) bool {
 	for at := e.via; at != nil; at = at.next {
 		for _, b := range at.Parent().Blocks {
@@ -307,7 +307,7 @@ func (l *List) awaits(e, g entry) bool {
 	return false
 }
 
-// announces reports whether a goroutine that begins in fn, or what it defers, signals to who waits for the channel or
+// announces reports whether a goroutine that begins in fn, or a function that it defers, signals by the channel or
 // WaitGroup of a field or package variable.
 func announces(fn *ssa.Function, on ssa.Value) bool {
 	name, ok := accesspath.NameOf(on)
@@ -326,7 +326,7 @@ func announces(fn *ssa.Function, on ssa.Value) bool {
 	return false
 }
 
-// signalled returns what leads to the channel that instr closes or sends to, or to the WaitGroup that it is done with;
+// signalled returns the name of the channel that instr closes or sends to, or of the WaitGroup that it is done with;
 // the empty name if it does nothing of that.
 func signalled(instr ssa.Instruction) accesspath.Name {
 	ch := closed(instr)
@@ -365,7 +365,7 @@ func awaited(instr ssa.Instruction) ssa.Value {
 }
 
 // startedTwice reports whether several goroutines of the place that starts g have the same object: it is started in a
-// loop, on an object from before, or by what several may call.
+// loop, on an object from before, or by a function that several may call.
 func (l *List) startedTwice(g entry) bool {
 	inLoop := l.loops(g.start.Block())
 	if made, ok := g.root.(ssa.Instruction); ok {
@@ -377,7 +377,7 @@ func (l *List) startedTwice(g entry) bool {
 	})
 }
 
-// forSeveral reports whether any number of goroutines may be meant to call what e begins with: not if it sets an object
+// forSeveral reports whether any number of goroutines may be meant to call the function of e: not if it sets an object
 // up, by its name, or has it from its caller.
 func (l *List) forSeveral(e entry, synchronised bool) bool {
 	synchronised = synchronised && (e.given || e.fn.Signature.Recv() != nil)
@@ -427,15 +427,15 @@ type entryWalk struct {
 	found []entry
 }
 
-// wayTo is a function, what it has the object by, the locks that are held from there to the place, and whether a
-// function on the way brings the object into service.
+// wayTo is a function with the root by which it has the object, the locks that are held from there to the place, and
+// whether a function on the way brings the object into service.
 type wayTo struct {
 	handing
 	locks string
 	sets  bool
 }
 
-// walk follows the object of p to the callers of its function; next is what p leads to, under which locks.
+// walk follows the object of p to the callers of its function; next is the step that p leads to, under which locks.
 func (w *entryWalk) walk(p Place, next *step, under locking, sets bool) {
 	sets = sets || !p.Lazy && knowledge.StartsUp(p.Fn.Name())
 	way := wayTo{handing{p.Fn, p.Root}, under.key(), sets}
@@ -445,7 +445,7 @@ func (w *entryWalk) walk(p Place, next *step, under locking, sets bool) {
 	w.seen[way] = true
 	here := entry{fn: p.Fn, via: &step{p.Instr, next}, root: p.Root, under: under, sets: sets}
 
-	// What does the function have the object by?
+	// Find out by which parameter the function has the object.
 	param, known := -1, true
 	switch root := p.Root.(type) {
 	case *ssa.Parameter:
@@ -462,13 +462,13 @@ func (w *entryWalk) walk(p Place, next *step, under locking, sets bool) {
 		known = false
 	}
 
-	// Somebody calls it, or starts it; what others hand over may be theirs alone.
+	// Other code calls it, or starts it; an object that others hand over may be theirs alone.
 	graph := w.list.Graph
 	here.given = known && param != 0 || isTaken(p.Root)
 	if w.list.callable(p.Fn) && (param >= 0 || !known) || graph.Roles(p.Fn).Main && len(graph.Sites(p.Fn)) == 0 {
 		w.found = append(w.found, here)
 	}
-	if made := creation(p.Fn); made != nil && len(graph.Sites(p.Fn)) == 0 { // run by who knows whom
+	if made := creation(p.Fn); made != nil && len(graph.Sites(p.Fn)) == 0 { // run by unknown code
 		w.walk(Place{Fn: made.Parent(), Instr: made, Root: p.Root}, here.via, under, sets)
 	}
 	for _, s := range graph.Sites(p.Fn) {
@@ -478,15 +478,15 @@ func (w *entryWalk) walk(p Place, next *step, under locking, sets bool) {
 			continue
 		}
 		from := under
-		if w.locks && s.Mode == callgraph.Call { // what is deferred runs later
+		if w.locks && s.Mode == callgraph.Call { // a deferred call runs later
 			from = under.from(w.list.locksAt(s.Instr))
 		}
 		w.walk(Place{Fn: s.Caller, Instr: s.Instr, Root: root}, here.via, from, sets)
 	}
 }
 
-// rootAt returns what the caller of s has the object by that is param of the callee, or has root there if it is none;
-// nil where that is not known.
+// rootAt returns the root by which the caller of s has the object that is param of the callee, or has root there if it
+// is none; nil where that is not known.
 func rootAt(s callgraph.Site, root ssa.Value, param int, known bool) ssa.Value {
 	switch {
 	case param >= len(s.Args):
@@ -515,7 +515,7 @@ func (l *List) locksAt(call ssa.CallInstruction) *lockset.State {
 	return states[call]
 }
 
-// isTaken reports whether an object is what its function has got from another one for itself, by that one's name.
+// isTaken reports whether its function has got an object from another function for itself, by that one's name.
 //
 //	c, err := pool.acquire(ctx); defer pool.release(c)
 func isTaken(object ssa.Value) bool {
@@ -530,7 +530,7 @@ func isTaken(object ssa.Value) bool {
 	return fn != nil && knowledge.HandsOut(fn.Name())
 }
 
-// creation returns what makes closures of a literal; nil for others.
+// creation returns the instruction that makes closures of a literal; nil for others.
 func creation(fn *ssa.Function) *ssa.MakeClosure {
 	if fn.Parent() == nil {
 		return nil

@@ -12,8 +12,8 @@ import (
 	"github.com/interlock-go/interlock/analyzers/pass/scope"
 )
 
-// Evidence returns what a says for judgements that go by the whole variable, of
-// one package or of all. Of its place it knows the function only.
+// Evidence returns the data of a for judgements that go by the whole variable, of
+// one package or of all. Of its place it has the function only.
 func (l *List) Evidence(a *Access) *crosspkg.Access {
 	r := l.Graph.Roles(a.Fn)
 	e := &crosspkg.Access{
@@ -41,7 +41,7 @@ func (l *List) Evidence(a *Access) *crosspkg.Access {
 }
 
 // lone reports whether a is all that an exported function does under its lock, or such a function ends the object's
-// service there: who took the lock knew that others access the variable meanwhile.
+// service there: the author of that function knew that others access the variable meanwhile.
 //
 //	l.mu.Lock(); defer l.mu.Unlock(); l.format = format
 //	l.mu.Lock(); defer l.mu.Unlock(); return l.format
@@ -102,7 +102,7 @@ func (l *List) beforeSharing(a *Access) bool {
 
 // Exported lists the variables of the modules at work that other packages may
 // name, with the accesses that count; those of a function that say the same
-// are one. codesAt returns what a directive suppresses at an access, and
+// are one. codesAt returns the codes that a directive suppresses at an access, and
 // annotated the lock that one names as the guard of a variable.
 func (l *List) Exported(codesAt func(*Access) []finding.Code, annotated map[*types.Var]string) []crosspkg.Variable {
 	var list []crosspkg.Variable

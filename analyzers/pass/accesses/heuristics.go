@@ -13,7 +13,7 @@ import (
 	"github.com/interlock-go/interlock/analyzers/pass/lockset"
 )
 
-// AnyCaller reports whether a stands in what importing packages call, on the
+// AnyCaller reports whether a stands in a function that importing packages call, on the
 // receiver, and is no part of the object's life cycle, which its user calls
 // once and alone.
 func (l *List) AnyCaller(a *Access) bool {
@@ -27,7 +27,7 @@ func (l *List) AnyCaller(a *Access) bool {
 func LifeCycle(fn *ssa.Function) bool { return knowledge.LifeCycle(fn.Name()) }
 
 // Synchronised reports whether the function of a has certainly held a lock of the class before a, itself
-// or by what it called, so that it sees what others wrote under that.
+// or by a callee, so that it sees writes of others under that lock.
 func (l *List) Synchronised(a *Access, class string) bool {
 	flow := l.Prog.Flow(a.Fn)
 	for b := a.Instr.Block(); b != nil; b = b.Idom() {
@@ -50,8 +50,8 @@ func (l *List) Synchronised(a *Access, class string) bool {
 	return false
 }
 
-// MeantToBeShared reports whether method fn, or what it calls on the same
-// type, synchronises by a field of that type: a lock, a Once, an atomic.
+// MeantToBeShared reports whether method fn, or a method of the same type that
+// it calls, synchronises by a field of that type: a lock, a Once, an atomic.
 // Why else would it?
 func (l *List) MeantToBeShared(fn *ssa.Function) bool {
 	if fn.Signature.Recv() == nil || len(fn.Params) == 0 {

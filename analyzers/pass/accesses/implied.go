@@ -17,7 +17,7 @@ import (
 )
 
 // Some accesses have no expression of their own in the source, or are made by
-// somebody else than who has the lock:
+// other code than the holder of the lock:
 //
 //   - to copy a struct or array reads all its parts, to assign one writes them;
 //   - elements of slices and arrays, and the contents of maps that len, packages
@@ -25,8 +25,8 @@ import (
 //   - a method called on the object in a field reads and writes that object
 //     (see [Touches]): the guard is the holder's.
 //
-// They are listed apart, as [List.Implied], for judgements by guard. What the
-// plan leaves out does not rest on them.
+// They are listed apart, as [List.Implied], for judgements by guard. The plan
+// leaves out no site because of them.
 
 // implied collects the implied accesses of a package.
 type implied struct {
@@ -275,8 +275,8 @@ func (im *implied) contents(v ssa.Value, mode finding.Mode) *Access {
 	return a
 }
 
-// builtin lists what a builtin function does to the contents of its arguments.
-// What append writes lies behind the end of what others see.
+// builtin lists the accesses of a builtin function to the contents of its arguments.
+// The elements that append writes lie behind the end of the slice that others see.
 func (im *implied) builtin(call *ssa.Call) []*Access {
 	args := call.Call.Args
 	switch call.Call.Value.(*ssa.Builtin).Name() {
@@ -307,8 +307,8 @@ func (im *implied) all(values []ssa.Value, mode finding.Mode) []*Access {
 	return list
 }
 
-// sliced returns the slice or array of which v is a part, or v; what an
-// interface was made of counts as itself.
+// sliced returns the slice or array of which v is a part, or v; an interface
+// counts as the value that it was made of.
 func sliced(v ssa.Value) ssa.Value {
 	for {
 		switch x := v.(type) {
@@ -324,8 +324,8 @@ func sliced(v ssa.Value) ssa.Value {
 	}
 }
 
-// libraryCall lists what functions of packages slices, maps and sort do to the
-// contents of their arguments; nil for other calls.
+// libraryCall lists the accesses of functions of packages slices, maps and sort to
+// the contents of their arguments; nil for other calls.
 func (im *implied) libraryCall(call *ssa.Call) []*Access {
 	fn := ir.Origin(call.Call.StaticCallee())
 	args := call.Call.Args
@@ -342,7 +342,7 @@ func (im *implied) libraryCall(call *ssa.Call) []*Access {
 	return append(im.all(args[:1], finding.Write), im.all(args[1:], finding.Read)...)
 }
 
-// changing lists the functions that change what their first argument holds;
+// changing lists the functions that change the contents of their first argument;
 // the others of these packages only look at it.
 var changing = map[string][]string{
 	"maps": {"Copy", "DeleteFunc", "Insert"},

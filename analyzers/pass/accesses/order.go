@@ -17,7 +17,7 @@ import (
 )
 
 // beforeStart reports whether a comes before every go statement that leads to
-// b: a's function starts those goroutines, itself or by what it calls or starts, and cannot come
+// b: a's function starts those goroutines, itself or by a function that it calls or starts, and cannot come
 // back to a after. That it is not called again for the same object is taken for granted.
 func (l *List) beforeStart(a, b *Access) bool {
 	r := l.Graph.Roles(b.Fn)
@@ -27,7 +27,7 @@ func (l *List) beforeStart(a, b *Access) bool {
 	return !slices.ContainsFunc(r.Goroutines, func(g *callgraph.Goroutine) bool { return !l.comesBefore(a, g.Start, 0) })
 }
 
-// comesBefore reports whether the function of a comes to call after a only, itself or by what it calls.
+// comesBefore reports whether the function of a comes to call after a only, itself or by its callees.
 //
 //	n := p.n // a
 //	go func() { p.start() }() // which starts the goroutine
@@ -82,13 +82,13 @@ func holder(addr ssa.Value) ssa.Value {
 	return nil
 }
 
-// handedDown reports whether root, a parameter of fn, is what the goroutine
-// that runs fn was started with, on every way there.
+// handedDown reports whether the goroutine that runs fn was started with root, a
+// parameter of fn, on every way there.
 func (l *List) handedDown(fn *ssa.Function, root ssa.Value) bool {
 	return l.handed(fn, root, map[handing]bool{})
 }
 
-// handing is a function and what it has the object by.
+// handing is a function and the root by which it has the object.
 type handing struct {
 	fn   *ssa.Function
 	root ssa.Value
@@ -124,15 +124,15 @@ func (l *List) handed(fn *ssa.Function, root ssa.Value, seen map[handing]bool) b
 	return true
 }
 
-// started reports whether go statements alone run the literal fn, with what it captures.
+// started reports whether go statements alone run the literal fn, with its captured variables.
 func (l *List) started(fn *ssa.Function) bool {
 	sites := l.Graph.Sites(fn)
 	return fn.Parent() != nil && len(sites) > 0 &&
 		!slices.ContainsFunc(sites, func(s callgraph.Site) bool { return s.Mode != callgraph.Go })
 }
 
-// An atomic flag may publish a variable that is made under a lock, as it does in sync.Once: who finds the flag
-// set, or has had the variable made, sees what was written before, and needs no lock.
+// An atomic flag may publish a variable that is made under a lock, as it does in sync.Once: code that finds the flag
+// set, or has had the variable made, sees the writes before, and needs no lock.
 //
 //	if !t.done.Load() { t.fill() }
 //	return t.list
@@ -253,7 +253,7 @@ func (l *List) callsWhereUnset(f *Access, makers []*ssa.Function) bool {
 	return false
 }
 
-// side is what a test of a flag has shown at an instruction.
+// side is the outcome of a test of a flag, as known at an instruction.
 type side int
 
 const (
@@ -263,7 +263,7 @@ const (
 	either // it was tested, and control comes there from both sides
 )
 
-// where returns what the test of what f loads shows at instruction at.
+// where returns the outcome of the test of the flag that f loads, as known at instruction at.
 func where(f *Access, at ssa.Instruction) side {
 	branch, whenTrue := testOf(f.Value)
 	if branch == nil || !branch.Block().Dominates(at.Block()) || branch.Block() == at.Block() {
@@ -278,7 +278,8 @@ func where(f *Access, at ssa.Instruction) side {
 	return either
 }
 
-// testOf returns the branch that asks whether v is set, and what v is where its condition holds; nil if there is none.
+// testOf returns the branch that asks whether v is set, and its outcome where the condition holds; nil if there is
+// none.
 func testOf(v ssa.Value) (*ssa.If, side) {
 	whenTrue := set
 	for v != nil && v.Referrers() != nil {

@@ -27,8 +27,8 @@ type Variable struct {
 // Variables sorts the accesses by variable, in the order of their names.
 func (l *List) Variables() []*Variable { return l.sorted(l.All) }
 
-// Guardable is Variables with the implied accesses. What a slice or array
-// contains is a variable of its own, behind the one that holds it, and so is
+// Guardable is Variables with the implied accesses. The elements of a slice or array
+// are a variable of their own, behind the one that holds it, and so is
 // the object on which methods are called. Where the
 // contents of a map are looked at, the variable is read to get there.
 func (l *List) Guardable() []*Variable {
@@ -42,7 +42,7 @@ func (l *List) Guardable() []*Variable {
 	return l.sorted(slices.DeleteFunc(all, func(a *Access) bool { return !a.Implied && contents[a.Instr] }))
 }
 
-// aspect is what of a variable is accessed.
+// aspect is the part of a variable that is accessed.
 type aspect int
 
 const (
@@ -61,7 +61,7 @@ func (a *Access) aspect() aspect {
 	return itself
 }
 
-// groupKey is what accesses have to have in common to be judged together.
+// groupKey is the data that accesses have to have in common to be judged together.
 type groupKey struct {
 	name   accesspath.Name
 	aspect aspect
@@ -106,7 +106,7 @@ func (a *Access) Writes() bool {
 	return a.Mode == finding.Write || a.Mode == finding.AtomicWrite
 }
 
-// Verb returns in the past tense what a does.
+// Verb returns the verb of a in the past tense.
 func (a *Access) Verb() string {
 	if a.Writes() {
 		return "written"
@@ -191,7 +191,7 @@ func onlyLocks(t types.Type, fields string) bool {
 	return true
 }
 
-// fieldPackage returns the package whose unexported fields a struct of type t has.
+// fieldPackage returns the package of the unexported fields of a struct of type t.
 func fieldPackage(t types.Type) *types.Package {
 	t = types.Unalias(t)
 	if p, ok := t.(*types.Pointer); ok {

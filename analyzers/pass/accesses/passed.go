@@ -12,7 +12,7 @@ import (
 	"github.com/interlock-go/interlock/analyzers/pass/callgraph"
 )
 
-// use is what a function does with the contents of a map that it is given.
+// use is the access of a function to the contents of a map that it is handed.
 type use int
 
 const (
@@ -21,7 +21,7 @@ const (
 	writes
 )
 
-// passedMaps lists what a callee does to the contents of maps that fields and
+// passedMaps lists the accesses of a callee to the contents of maps that fields and
 // package variables hold, and that it has as its receiver or another parameter:
 //
 //	l.hooks.fire(level)
@@ -49,7 +49,7 @@ func (im *implied) passedMaps(call *ssa.Call) []*Access {
 	return list
 }
 
-// useOf returns what fn does with the map that is its parameter i.
+// useOf returns how fn uses the map that is its parameter i.
 func (im *implied) useOf(fn *ssa.Function, i, depth int) use {
 	if i >= len(fn.Params) || depth > knowledge.CallsToTouches {
 		return unused
@@ -106,7 +106,7 @@ func (im *implied) usedBy(ref ssa.Instruction, m ssa.Value, depth int) use {
 	return unused
 }
 
-// capturedUse returns what is done with a map that st puts into a local variable.
+// capturedUse returns the use of a map that st puts into a local variable.
 func (im *implied) capturedUse(st *ssa.Store, m ssa.Value, depth int) use {
 	cell, ok := st.Addr.(*ssa.Alloc)
 	if !ok || st.Val != m || depth > knowledge.CallsToTouches {

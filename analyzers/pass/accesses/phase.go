@@ -102,7 +102,7 @@ func doneAtEnd(entry *ssa.Function, group accesspath.Name) bool {
 }
 
 // afterStop reports whether b is made by the function of a timer that the function of a has stopped
-// before: that b may be running then is what the result of Stop is asked for.
+// before: the result of Stop is asked for the case that b is running then.
 //
 //	if !d.timer.Stop() { <-d.cancel }
 //	d.cancel = make(chan struct{})

@@ -11,7 +11,7 @@ import (
 	"github.com/interlock-go/interlock/analyzers/pass/ir"
 )
 
-// Variable returns what a accesses as findings name it.
+// Variable returns the variable of a as findings name it.
 func (a *Access) Variable() finding.Variable {
 	v := variable(a.Name)
 	switch {
@@ -60,7 +60,7 @@ func Position(fset *token.FileSet, from, to token.Pos) finding.Position {
 	}
 }
 
-// role returns who runs the access, as far as that is one thing.
+// role returns the goroutine that runs the access, as far as that is one.
 func (l *List) role(a *Access) string {
 	r := l.Graph.Roles(a.Fn)
 	switch {

@@ -13,7 +13,7 @@ import (
 	"github.com/interlock-go/interlock/analyzers/pass/ownership"
 )
 
-// Sharing is what is known, at an access, of who can reach its object. Owner
+// Sharing is the knowledge, at an access, of the goroutines that can reach its object. Owner
 // and Private are proofs; the methods are guesses about how programs set
 // objects up, for findings only: a maker is often the only user of its object for a
 // while, even where that is registered already.
@@ -31,7 +31,7 @@ type Sharing struct {
 	onceForMaker       bool                  // see isFirst
 }
 
-// sharingOf returns what is known of the object of a.
+// sharingOf returns the knowledge of the object of a.
 func (c *collector) sharingOf(a *Access) Sharing {
 	s := Sharing{
 		Owner:         c.owner.Of(a.Addr, a.Instr),

@@ -19,8 +19,8 @@ import (
 )
 
 // Touches is the fact of which variables of its receiver's object a method
-// reads and writes without synchronising by itself: who calls it from
-// several goroutines has to. Methods of types that hold a lock, or anything
+// reads and writes without synchronising by itself: its callers in several
+// goroutines have to. Methods of types that hold a lock, or anything
 // else of package sync, have none.
 type Touches struct{ List []Touch }
 
@@ -74,7 +74,7 @@ func (t *touching) export() {
 	}
 }
 
-// of returns what fn, a method, does to its receiver's object. Recursive calls
+// of returns the accesses of fn, a method, to its receiver's object. Recursive calls
 // add nothing.
 func (t *touching) of(fn *ssa.Function, depth int) []Touch {
 	if list, ok := t.done[fn]; ok || depth > knowledge.CallsToTouches {
@@ -97,15 +97,15 @@ func (t *touching) of(fn *ssa.Function, depth int) []Touch {
 			list = append(list, x)
 		}
 	}
-	// What the method accesses itself. Elements and what has a lock of its own are
-	// not the holder's to guard.
+	// The accesses of the method itself. Elements and objects with a lock of their own
+	// are not the holder's to guard.
 	for _, a := range t.byFn[fn] {
 		rest, ok := a.Path.Under(accesspath.Path{Root: fn.Params[0]})
 		if ok && !a.Atomic() && !locksItself(a) && strings.HasPrefix(rest, ".") && !strings.Contains(rest, "[") {
 			add(Touch{rest[1:], a.Map, a.Writes()})
 		}
 	}
-	// What methods do that it calls on the same object, or on one inside.
+	// The accesses of methods that it calls on the same object, or on one inside.
 	for _, b := range fn.Blocks {
 		for _, instr := range b.Instrs {
 			call, ok := instr.(*ssa.Call)
@@ -132,8 +132,8 @@ func (t *touching) of(fn *ssa.Function, depth int) []Touch {
 	return list
 }
 
-// locksItself reports whether the function of a took a lock for it. What its
-// callers hold is theirs to know.
+// locksItself reports whether the function of a took a lock for it. Locks of its
+// callers do not count.
 func locksItself(a *Access) bool {
 	return slices.ContainsFunc(a.Locks.Held(), func(h lockset.Held) bool { return h.Since != nil })
 }
@@ -172,7 +172,7 @@ func plainReceiver(fn *ssa.Function) bool {
 	return true
 }
 
-// stdTouches returns what methods of the standard library's containers touch.
+// stdTouches returns the accesses of methods of the standard library's containers.
 func stdTouches(fn *ssa.Function) ([]Touch, bool) {
 	recv := fn.Signature.Recv()
 	if recv == nil {
@@ -185,7 +185,7 @@ func stdTouches(fn *ssa.Function) ([]Touch, bool) {
 	return []Touch{{Field: "contents", Write: changes}}, true
 }
 
-// onInner returns what a method call does to the object that a field holds, or
+// onInner returns the accesses of a method call to the object that a field holds, or
 // points to, as one access to that object by way of its holder.
 func (im *implied) onInner(call *ssa.Call) []*Access {
 	fn, args := callgraph.Target(call.Common())
@@ -212,7 +212,7 @@ func (im *implied) onInner(call *ssa.Call) []*Access {
 	if !ok {
 		return nil
 	}
-	// What M does to its receiver is one access to the field, by its strongest mode.
+	// The accesses of M to its receiver are one access to the field, by their strongest mode.
 	touches := im.touches.of(fn, 0)
 	if len(touches) == 0 {
 		return nil
