@@ -231,8 +231,8 @@ func (im *implied) element(addr ssa.Value, pos token.Pos, mode finding.Mode, val
 	return []*Access{a}
 }
 
-// contents returns an access to what v, the slice, map or pointer to an array
-// that a field or package variable holds, contains; nil for others. Its
+// contents returns an access to the contents of v, the slice, map or pointer to an
+// array that a field or package variable holds; nil for others. Its
 // expression is that of the variable.
 func (im *implied) contents(v ssa.Value, mode finding.Mode) *Access {
 	// Match the value of a slice or map, t = *addr, and the address of an array.

@@ -34,7 +34,7 @@ func (*Guarded) AFact() {}
 
 func (g *Guarded) String() string { return "guarded by " + g.Lock }
 
-// findAnnotations exports, for importing packages, what annotations say, of exported
+// findAnnotations exports, for importing packages, the guards in annotations, of exported
 // and other variables alike.
 func findAnnotations(pass *analysis.Pass) (any, error) {
 	all := Annotated{}

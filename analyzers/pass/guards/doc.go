@@ -1,5 +1,5 @@
 // Package guards holds the shared passes that know which lock guards a
-// variable: [Annotations], by what comments name, and [Analyzer], which infers
+// variable: [Annotations], by comments, and [Analyzer], which infers
 // it from the accesses of the package and lists those without it.
 //
 // The inference counts accesses; its thresholds are those of package crosspkg,

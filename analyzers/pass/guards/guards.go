@@ -20,8 +20,8 @@ import (
 )
 
 // Analyzer is the shared pass that finds accesses without the lock that guards
-// the variable elsewhere; the checks that report them differ in what the
-// access holds instead.
+// the variable elsewhere; the checks that report them differ in the locks that
+// the access holds instead.
 var Analyzer = &analysis.Analyzer{
 	Name:       "interlockguards",
 	Doc:        "find accesses without the lock that guards the variable elsewhere",
@@ -41,7 +41,7 @@ type Suspect struct {
 	// OtherLock: all unprotected accesses to the variable hold another lock of
 	// the same object, which its author may have thought to be the guard.
 	OtherLock bool
-	// Lead: what sets the variable up, or makes its object as new, may well come before all else; or nothing shows
+	// Lead: code that sets the variable up, or makes its object as new, may well come before all else; or nothing shows
 	// that one of the two is ever called; or all calls of the function that the package shows hold the lock.
 	Lead bool
 }
@@ -53,7 +53,7 @@ func (l Suspect) holdsOther() bool {
 	})
 }
 
-// Evidence returns why the lock is believed to guard, and what may happen.
+// Evidence returns why the lock is believed to guard, and the other access that may happen.
 func (l Suspect) Evidence(list *accesses.List) string {
 	what := "write"
 	if l.With.Mode == finding.Read {
@@ -79,8 +79,8 @@ func findSuspects(pass *analysis.Pass) (any, error) {
 	return withoutEchoes(suspects), nil
 }
 
-// withoutEchoes leaves out suspects by implied accesses that say what another one
-// says: of the same expression, as that of a struct with many parts, or of the
+// withoutEchoes leaves out suspects by implied accesses that say the same as another
+// one: of the same expression, as that of a struct with many parts, or of the
 // variable that holds the elements, in the same function.
 func withoutEchoes(suspects []Suspect) []Suspect {
 	seen := map[ast.Expr]bool{}
@@ -106,7 +106,7 @@ func withoutEchoes(suspects []Suspect) []Suspect {
 }
 
 // suspects returns the suspects of v. A variable is the matter of one check: if some
-// access holds no lock at all, that is what is wrong with it.
+// access holds no lock at all, that is its fault.
 func (c *checker) suspects(v *accesses.Variable, g *guard) []Suspect {
 	var suspects []Suspect
 	for _, unprotected := range c.perFunction(g.without) {
@@ -208,7 +208,7 @@ func (c *checker) holdsAt(caller *ssa.Function, call ssa.CallInstruction, b *acc
 	return held
 }
 
-// makesFirst reports whether a makes what the variable holds, and nothing else assigns it:
+// makesFirst reports whether a makes the object in the variable, and nothing else assigns it:
 // its users come after it, or would find nil.
 func makesFirst(v *accesses.Variable, a *accesses.Access) bool {
 	if a.Implied {
@@ -231,7 +231,7 @@ func testsNil(v *accesses.Variable, a *accesses.Access) bool {
 	})
 }
 
-// setBefore reports whether a reads what only a set-up writes, and seems to know that it has been: all
+// setBefore reports whether a reads a variable that only a set-up writes, and seems to know that it has been: all
 // writes come where the variable was found nil, and a does not ask, or they stand in functions that bring
 // the object into service and reset nothing, and the function of a has held a lock of theirs since.
 //
@@ -302,8 +302,8 @@ func (c *checker) otherSide(q question) *accesses.Access {
 // meet reports whether two goroutines are seen to reach a and b.
 func (c *checker) meet(a, b *accesses.Access) bool { return c.list.Meet(a.Place(), b.Place(), false) }
 
-// setUpBefore reports whether b belongs to what makes the object, and a stands
-// where only callers come who were given it.
+// setUpBefore reports whether b belongs to the code that makes the object, and a stands
+// where only callers come that were handed it.
 func (c *checker) setUpBefore(b, a *accesses.Access) bool {
 	return b.BeforeStart() && c.list.Graph.Roles(a.Fn).API
 }

@@ -61,7 +61,7 @@ func (c *checker) guardOf(v *accesses.Variable) *guard {
 }
 
 // countOthers returns how many expressions access v and are not among those that the guard was found by: an access
-// whose caller may hold the lock, as in a function literal, one to a new object, and one that a comment excuses.
+// with a caller that may hold the lock, as in a function literal, one to a new object, and one that a comment excuses.
 func countOthers(v *accesses.Variable, g *crosspkg.Guard, known map[*crosspkg.Access]*accesses.Access) int {
 	counted := map[ast.Expr]bool{}
 	for _, e := range slices.Concat(g.With, g.Without, g.Bare) {

@@ -56,7 +56,7 @@ func inOneSection(flag, test, b *accesses.Access) bool {
 	return false
 }
 
-// excludes reports whether a branch on what test has read leads to b only if that is not what the flag was set to.
+// excludes reports whether a branch on the value that test has read leads to b only if the flag was not set to that.
 func excludes(test *accesses.Access, set *ssa.Const, b *accesses.Access) bool {
 	if test.Value == nil || test.Value.Referrers() == nil {
 		return false
