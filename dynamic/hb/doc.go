@@ -5,7 +5,7 @@
 // -race, is instrumented as for the race detector and links nothing of it. An overlay
 // fills the gap ([Prepare]): it replaces runtime/race.go, which binds the detector's C++
 // runtime, by the part of it that does not, and adds the files of the folder inject to
-// package runtime. What is the distribution's own is read from the Go installation at
+// package runtime. The distribution's own source is read from the Go installation at
 // hand. So the engine sees all packages, the standard library included, needs neither
 // cgo nor a C compiler, and test binaries name the failing test as under -race.
 //
@@ -18,7 +18,7 @@
 //
 // # What may be missed
 //
-// What -race misses too: code that is not instrumented (assembly, cgo, functions with the
+// Missed by -race too: code that is not instrumented (assembly, cgo, functions with the
 // directive norace), accesses of single words that overlap without beginning at the same
 // byte, and edges that -race draws beyond the memory model (a failed TryLock, finalizers).
 //
@@ -26,7 +26,7 @@
 // with later plain accesses; an access that starts at byte 0 of a word takes the place of one of
 // the whole word, so that a later access of bytes 1 to 7 alone is not compared with that one; a
 // goroutine that takes over the slot of an ended one that nothing orders before it, which happens
-// from 4096 slots on; what memory bounds drop. The last two are counted.
+// from 4096 slots on; accesses that memory bounds drop. The last two are counted.
 //
 // # What may be reported falsely
 //
@@ -34,5 +34,5 @@
 // earlier one, and no shortcut lowers a clock. Synchronisation in code that is not
 // instrumented is not seen, as under -race.
 //
-// What is added to package runtime is in the folder inject, whose doc.go is a map of it.
+// The additions to package runtime are in the folder inject; its doc.go is a map of it.
 package hb

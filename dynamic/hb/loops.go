@@ -97,7 +97,7 @@ func loopName(id uint32) string { return fmt.Sprintf("interlockloop%d", id) }
 func lastName(id uint32) string { return fmt.Sprintf("interlocklast%d", id) }
 
 // list counts the loops among statements. Behind a loop without a condition that comes last nothing is inserted: it may
-// be what makes a return unnecessary.
+// make a return unnecessary.
 func (c *loopCounter) list(statements []ast.Stmt) {
 	for i, s := range statements {
 		for {
@@ -127,7 +127,7 @@ func (c *loopCounter) list(statements []ast.Stmt) {
 	}
 }
 
-// apply returns the text with what is inserted.
+// apply returns the text with the insertions.
 func (c *loopCounter) apply(text []byte) []byte {
 	var b strings.Builder
 	at := 0

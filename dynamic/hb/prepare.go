@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// inject holds what is added to package runtime.
+// inject holds the files that are added to package runtime.
 //
 //go:embed inject/*.go
 var inject embed.FS
@@ -35,7 +35,7 @@ func (e *UnsupportedError) Error() string {
 // versions are the releases of Go that the engine was tried with.
 var versions = []string{"go1.25", "go1.26", "go1.27"}
 
-// Flags returns what a build under the engine needs beside the overlay, with the user's build tags
+// Flags returns the flags that a build under the engine needs beside the overlay, with the user's build tags
 // and linker flags. The linker needs -race for one thing: with the race tag the runtime keeps twice
 // the room on a stack for functions that cannot grow it. It notes that it finds no runtime/race.
 func Flags(tags []string, linker string) []string {
@@ -46,8 +46,8 @@ func Flags(tags []string, linker string) []string {
 	}
 }
 
-// Prepare writes into dir what an overlay is to put in the place of files of the installation, and
-// returns it by what it replaces. An installation that the engine cannot work with is an
+// Prepare writes into dir the files that an overlay is to put in the place of files of the installation, and
+// returns them by the files that they replace. An installation that the engine cannot work with is an
 // *[UnsupportedError].
 func Prepare(in Installation, dir string) (overlay map[string]string, err error) {
 	if why := in.unsupported(); why != "" {

@@ -7,12 +7,12 @@ import (
 	"strings"
 )
 
-// Sampling is which accesses the engine records. The zero value is all of them. What synchronises is followed
+// Sampling is which accesses the engine records. The zero value is all of them. Synchronisation is followed
 // whatever is recorded, so that races may be missed and none is reported falsely.
 type Sampling struct {
 	// Rate is how many percent of the accesses are recorded, more than 0 and less than 100, or 0 for all (Pacer).
 	Rate float64
-	// Stationary leaves out what its allocator alone reads, and memory that nobody has written since it was shared (SOS).
+	// Stationary leaves out memory that its allocator alone reads, or that nobody has written since it was shared (SOS).
 	Stationary bool
 	// Loops records accesses in loops the more rarely the more often a loop has gone round (LIS). The
 	// program is built with its loops counted: see [CountLoops].
@@ -53,7 +53,7 @@ const leastRate = 0.0001
 // rules returns the fields that sampleNames name, in their order.
 func (s *Sampling) rules() []*bool { return []*bool{&s.Stationary, &s.Loops, &s.Bursts} }
 
-// names returns what -sample has for it.
+// names returns its names in -sample.
 func (s Sampling) names() string {
 	var names []string
 	for i, set := range s.rules() {
@@ -73,7 +73,7 @@ func (s Sampling) Env() []string {
 	return []string{"INTERLOCK_HB_RATE=" + rate, "INTERLOCK_HB_SAMPLE=" + s.names()}
 }
 
-// String returns what is recorded, in words; "" for all accesses.
+// String returns the recorded accesses in words; "" for all.
 func (s Sampling) String() string {
 	if s == (Sampling{}) {
 		return ""

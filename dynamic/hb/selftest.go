@@ -32,7 +32,7 @@ func main() {
 }
 `
 
-// SelfTest returns the files of a module whose program shows that a build is instrumented: see [Try].
+// SelfTest returns the files of a module with a program that shows that a build is instrumented: see [Try].
 func SelfTest() map[string][]byte {
 	return map[string][]byte{
 		"go.mod":  []byte("module interlock.invalid/selftest\n\ngo 1.21\n"),

@@ -15,8 +15,8 @@ import (
 	"strings"
 )
 
-// sources are the files of a Go installation that say what the runtime expects of race
-// detection, and what sync/atomic does.
+// sources are the files of a Go installation with the functions that the runtime expects of race
+// detection, and those of sync/atomic.
 type sources struct {
 	with     *source   // runtime/race.go
 	without  *source   // runtime/race0.go: a stub of each hook that the runtime calls
@@ -133,8 +133,8 @@ func (s *source) withCalls(all []insertion) ([]byte, error) {
 	return text, nil
 }
 
-// race returns the part of runtime/race.go that does not bind the C++ runtime: what
-// internal/race and users call, made of what ours defines. Each hook that the runtime calls
+// race returns the part of runtime/race.go that does not bind the C++ runtime: the functions
+// that internal/race and users call, made of functions that ours defines. Each hook that the runtime calls
 // must be in one of the two.
 func (s *sources) race(ours map[string][]byte) ([]byte, error) {
 	defined := map[string]bool{}
@@ -219,7 +219,7 @@ import (
 
 `
 
-// operation is what a group of functions of sync/atomic does.
+// operation is that of a group of functions of sync/atomic.
 type operation struct {
 	name     string // their names begin with it
 	kind     string
@@ -228,8 +228,8 @@ type operation struct {
 	stored   string // whether it has stored something
 }
 
-// operand holds what depends on the type: the end of the names of the runtime's functions (WIDTH of
-// And and Or), the type of the memory, of the result, and of what is added.
+// operand holds the parts that depend on the type: the end of the names of the runtime's functions (WIDTH of
+// And and Or), the type of the memory, of the result, and of the operand that is added.
 type operand struct{ END, WIDTH, MEMORY, RESULT, DELTA string }
 
 var operations = []operation{

@@ -8,9 +8,9 @@ import (
 	"unsafe"
 )
 
-// A record is an access in 64 bits: which bytes of the granule, when and by whom. 0 is
+// A record is an access in 64 bits: its bytes of the granule, its moment and its goroutine. 0 is
 // none. An access is made at an epoch, a slot and its clock (FastTrack): it happens
-// before all that goroutines do whose clock of that slot is as high.
+// before all steps of goroutines with a clock of that slot that is as high.
 //
 //	bits 0-7    mask: bit i for byte i of the granule
 //	bits 8-39   clock
@@ -131,7 +131,7 @@ func hbAccess(gp *g, cell *hbCell, addr uintptr, mask uint64, kind hbKind, at hb
 			return
 		}
 	}
-	// Who makes it, and from where, is known before it is in the cell, where others find it.
+	// Its goroutine and place are known before it is in the cell, where others find it.
 	g.name(gp)
 	where := g.frame
 	if at.callpc|at.fp != 0 {
@@ -170,7 +170,7 @@ func hbRun(gp *g, addr, end uintptr, kind hbKind, at hbPlace) uintptr {
 	return end
 }
 
-// name notes whose the slot is.
+// name notes the goroutine that has the slot.
 //
 //go:nosplit
 func (g *hbGo) name(gp *g) {
@@ -180,7 +180,7 @@ func (g *hbGo) name(gp *g) {
 }
 
 // hbContext returns the calling context of an access in a function that the context where may not have entered, and
-// what is behind its call, or 0.
+// the place behind its call, or 0.
 //
 //go:nosplit
 func hbContext(gp *g, where uint32, at hbPlace) (uint32, uintptr) {
@@ -192,10 +192,10 @@ func hbContext(gp *g, where uint32, at hbPlace) (uint32, uintptr) {
 	return where, 0
 }
 
-// renew makes an access in the common case, without a lock: what the cell holds is ordered before it, and
+// renew makes an access in the common case, without a lock: the records in the cell are ordered before it, and
 // the last access of its kind was of the same bytes or made in the same epoch, or there is none. The record takes the
 // place of that one. It reports whether all of that still held when the record was in its place. The trace has the
-// access before that: what is ordered after it comes later, and where it did not hold hbInsert adds it once more.
+// access before that: accesses ordered after it come later, and where it did not hold hbInsert adds it once more.
 //
 //go:nosplit
 func (g *hbGo) renew(cell *hbCell, addr uintptr, record uint64, kind hbKind, at hbPlace) bool {
@@ -225,7 +225,7 @@ func (g *hbGo) renew(cell *hbCell, addr uintptr, record uint64, kind hbKind, at 
 	if kind&hbWrite == 0 {
 		return atomic.Load64(&cell.w) == w && atomic.Load64(&cell.r) == all
 	}
-	// The read stays: who is ordered after this write is ordered after a read that is before it.
+	// The read stays: an access ordered after this write is ordered after a read that is before it.
 	return atomic.Load64(&cell.r) == r
 }
 
@@ -266,7 +266,7 @@ func hbInsert(g *hbGo, cell *hbCell, addr uintptr, record uint64, kind hbKind, w
 }
 
 // The three rare steps of hbAccess run on the system stack. They are functions of their own so
-// that what they need does not burden it.
+// that their frames do not burden it.
 
 //go:nosplit
 //go:noinline
@@ -382,7 +382,7 @@ type hbReads struct {
 	all  hbClock // 0: last alone
 }
 
-// renew makes an access in the common case: it is of whole lanes, and what they hold is ordered before it. It reports
+// renew makes an access in the common case: it is of whole lanes, and their records are ordered before it. It reports
 // whether it did. The cell is locked.
 //
 //go:nosplit

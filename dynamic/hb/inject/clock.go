@@ -8,8 +8,8 @@ import (
 	"unsafe"
 )
 
-// A vector clock is a tree whose leaves hold 16 clocks each, numbered by slot, and whose
-// inner nodes hold 16 subtrees. Trees share what they have in common: a node that
+// A vector clock is a tree with leaves that hold 16 clocks each, numbered by slot, and
+// inner nodes that hold 16 subtrees. Trees share their common parts: a node that
 // several refer to is never changed, so that handing a clock on is one more reference,
 // and comparing two stops where they share a node.
 //
@@ -151,7 +151,7 @@ func (c hbClock) with(slot, clock uint32) hbClock {
 	return hbClock(root<<3 | h)
 }
 
-// join returns the least clock that knows what c and d know, in exchange for c.
+// join returns the least clock that knows all that c and d know, in exchange for c.
 func (c hbClock) join(d hbClock) hbClock {
 	if c == d || d == 0 {
 		return c

@@ -10,7 +10,7 @@ import (
 
 // hbFrame is a calling context: the call at pc, made in the context parent. The contexts of
 // all goroutines are one tree, so that a stack is one number, and entering a function
-// whose caller called it last as well costs a comparison.
+// that its caller called last as well costs a comparison.
 //
 // depth is how far from the base of its stack the called function's frame is. Frames that a
 // panic or Goexit has unwound are recognised by it: racefuncexit is not called for them.
@@ -44,7 +44,7 @@ func hbFrameAt(i uint32) *hbFrame {
 	return (*hbFrame)(unsafe.Pointer(hbFrames.base + uintptr(i)*unsafe.Sizeof(hbFrame{})))
 }
 
-// hbEnter notes that a function begins whose caller goes on at callpc. fp is its frame pointer, with callpc
+// hbEnter notes that a function begins with a caller that goes on at callpc. fp is its frame pointer, with callpc
 // behind it. A deferred function is called by the runtime's deferreturn, and counts as called by the function
 // that calls that: where the only frame of a goroutine is its first function's, nothing else names it.
 //
@@ -188,7 +188,7 @@ type hbMemo struct {
 	record  hbRecord
 	pc      uintptr // with the number of granules, 1 to hbMostGranules, from hbGranulesShift on
 	frame   uint32
-	check   uint32 // of the others: who reads it while it is overwritten sees that they do not fit
+	check   uint32 // of the others: a reader while it is overwritten sees that they do not fit
 }
 
 const (
@@ -205,8 +205,8 @@ func (m *hbMemo) sum() uint32 {
 // isOf reports whether it is an access of the granule at addr.
 func (m *hbMemo) isOf(addr uintptr) bool { return addr-m.granule&^7 < m.pc>>hbGranulesShift<<3 }
 
-// hbHistory is the history of a P, a ring. Only who runs on the P writes it; reports read
-// it as it is, and take what fits. next is also read while it is written.
+// hbHistory is the history of a P, a ring. Only code on the P writes it; reports read
+// it as it is, and take the entries that fit. next is also read while it is written.
 type hbHistory struct {
 	_    sys.NotInHeap
 	base uintptr

@@ -7,22 +7,22 @@ import (
 	"unsafe"
 )
 
-// hbGo is a slot: what is known of the goroutine (or heap of timers) that has it, which alone
+// hbGo is a slot: the state of the goroutine (or heap of timers) that has it, which alone
 // changes it, or the goroutine that acts for it while it is blocked. g.racectx is its address.
 type hbGo struct {
 	_ sys.NotInHeap
 
 	epoch   uint64   // slot and clock, as a record without a mask
-	clock   hbClock  // what it knows of the other slots
-	base    hbClock  // what it knew at its start: see hbSync
+	clock   hbClock  // its knowledge of the other slots
+	base    hbClock  // its knowledge at its start: see hbSync
 	by      uint32   // the slot of the goroutine that started it, while that is not in clock; 0: it is
 	byAt    uint32   // the clock of that slot, which it knows as well
-	from    hbMoment // who knows it knows all of clock, except beside; see merge
-	beside  hbMoment // what has come to clock from by since then
+	from    hbMoment // a goroutine that knows it knows all of clock, except beside; see merge
+	beside  hbMoment // the part of clock that has come from by since then
 	frame   uint32   // calling context
 	touched uint64   // epoch of the last access that was recorded
 	named   bool     // its occupant's goid is set: a goroutine has none yet when it gets a slot
-	seen    uint32   // the last clock that others may know without what is released at it: see within
+	seen    uint32   // the last clock that others may know without the releases at it: see within
 	next    uint32   // in the queue of free slots
 	quiet   bool     // it is in an operation that the trace has as a whole
 	traced  uintptr  // the address of an operation that the trace has half of
@@ -45,8 +45,8 @@ type hbOccupant struct {
 }
 
 // hbSlotQueue holds all slots. A slot that is free again waits in a queue: it is best given to a
-// goroutine that knows all that its last owner did, since what two owners of one slot do
-// looks ordered. mu guards the queue and next.
+// goroutine that knows all that its last owner did, since the accesses of two owners of one slot
+// look ordered. mu guards the queue and next.
 type hbSlotQueue struct {
 	mu         hbSpin
 	base       uintptr
@@ -74,14 +74,14 @@ func hbSlotAt(slot uint32) *hbGo {
 //go:nosplit
 func (g *hbGo) tick() {
 	if hbClockOf(g.epoch) == hbMaxClock {
-		g.seen = hbMaxClock // who knows this moment need not know what is released at it from here on
+		g.seen = hbMaxClock // a goroutine that knows this moment need not know releases at it from here on
 		hbLose(hbLostClocks)
 		return
 	}
 	g.epoch += hbTick
 }
 
-// knowsAt reports whether it knows what was done in a slot until a clock.
+// knowsAt reports whether it knows the steps in a slot until a clock.
 //
 //go:nosplit
 func (g *hbGo) knowsAt(slot, clock uint32) bool {
@@ -102,7 +102,7 @@ func (g *hbGo) whole() hbClock {
 //go:nosplit
 func (g *hbGo) occupant() *hbOccupant { return &g.occupants[g.last] }
 
-// at returns who had the slot at a clock; nil where that is forgotten.
+// at returns the occupant of the slot at a clock; nil where that is forgotten.
 func (g *hbGo) at(clock uint32) *hbOccupant {
 	for k := range uint32(len(g.occupants)) {
 		if o := &g.occupants[(g.last-k)%uint32(len(g.occupants))]; o.from != 0 && o.from <= clock {
@@ -161,7 +161,7 @@ func hbEnd(g *hbGo) {
 	s.mu.unlock()
 }
 
-// hbFreeSlot returns a slot that nobody has: one whose last owner is all before parent, else
+// hbFreeSlot returns a slot that nobody has: one with a last owner that is all before parent, else
 // one that was never used, else the one that has been free for longest.
 func hbFreeSlot(parent *hbGo) *hbGo {
 	s := &hbSlots
@@ -184,15 +184,15 @@ func hbFreeSlot(parent *hbGo) *hbGo {
 		hbLose(hbLostSlots)
 		return g
 	}
-	// The parent knows all that the last owner has released. What that one acquired since, nothing
-	// orders before the new owner.
+	// The parent knows all that the last owner has released. Nothing orders later acquisitions of that
+	// one before the new owner.
 	g.clock.release()
 	g.base.release()
 	g.clock, g.base, g.by, g.from = 0, 0, 0, hbMoment{}
 	return g
 }
 
-// afterLast returns, of the slots that have been free for longest, one whose last owner is
+// afterLast returns, of the slots that have been free for longest, one with a last owner that is
 // all before parent.
 func (s *hbSlotQueue) afterLast(parent *hbGo) *hbGo {
 	if parent == nil {

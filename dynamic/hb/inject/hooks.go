@@ -9,7 +9,7 @@ import (
 )
 
 // The functions that the compiler and the runtime call in a program built with race
-// detection. Those of the compiler come first: they are what a program's time goes into.
+// detection. Those of the compiler come first: most of a program's time goes into them.
 
 // racefuncenter is called at the start of a function, with where its caller goes on.
 //
@@ -152,7 +152,7 @@ func hbRange(addr, size uintptr, kind hbKind, at hbPlace) {
 	}
 }
 
-// Calls of the runtime itself, for what it does in the name of a goroutine: callpc is the
+// Calls of the runtime itself, for its steps in the name of a goroutine: callpc is the
 // caller of the runtime function that begins at pc.
 
 //go:nosplit
@@ -420,6 +420,6 @@ func RaceEnable() { getg().raceignore-- }
 
 //go:nosplit
 func hbStoreRelease(p *uint64, v uint64) {
-	publicationBarrier() // also keeps the compiler from moving what comes before
+	publicationBarrier() // also keeps the compiler from moving the stores before it
 	*p = v
 }

@@ -9,8 +9,8 @@ import (
 
 // Accesses in loops are recorded the more rarely the more often a loop has gone round: LIS, loop iteration sampling
 // (Li's thesis, 2012, chapter 3). The heads of loops are calls here, see hb.CountLoops. With a rate of α, an access in
-// iteration S of a loop is recorded with the probability α/10^⌈lg S⌉: class ⌈lg S⌉. What is called in a loop
-// belongs to it, and of loops in each other the highest class counts.
+// iteration S of a loop is recorded with the probability α/10^⌈lg S⌉: class ⌈lg S⌉. Functions that are called in a
+// loop belong to it, and of loops in each other the highest class counts.
 const hbLoopClasses = 8
 
 // hbLoops are the loops that a goroutine is in. Each slot has its own.

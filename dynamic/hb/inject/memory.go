@@ -19,7 +19,7 @@ const (
 
 // Shadow memory. A granule of 8 bytes has a cell of 16 and, where something
 // synchronises by it, the number of the first of its sync objects. A page of the heap is dirty where
-// its shadow may hold something, so that what is allocated elsewhere need not be cleared.
+// its shadow may hold something, so that memory which is allocated elsewhere need not be cleared.
 const (
 	hbPageShift  = 12
 	hbDirtyCells = 1
@@ -28,8 +28,8 @@ const (
 	hbEvicted    = 8 // its cells are being emptied
 )
 
-// Set by raceinit, and never changed: what is to be added to addr>>3<<4 for the
-// address of its cell, and to addr>>3<<2 for that of its sync objects.
+// Set by raceinit, and never changed: the sums with addr>>3<<4 are addresses of
+// cells, those with addr>>3<<2 addresses of sync objects.
 var (
 	hbHeapCells, hbHeapSyncs uintptr
 	hbDataCells, hbDataSyncs uintptr
@@ -54,7 +54,7 @@ var (
 	hbFrames hbPool // calling contexts
 )
 
-// hbLost counts what the engine could not keep. Races may be missed where a counter is
+// hbLost counts data that the engine could not keep. Races may be missed where a counter is
 // not 0; nothing is reported falsely.
 var hbLost [5]atomic.Uint64
 
@@ -63,14 +63,14 @@ const (
 	hbLostFrames        // callers missing in stacks, as hbFrames was full
 	hbLostSlots         // goroutines that have the slot of another that nothing orders before them
 	hbLostClocks        // releases without a tick, as a clock was at its end
-	hbLostPages         // pages of the heap whose accesses were forgotten, as memory was at its bound
+	hbLostPages         // pages of the heap with accesses that were forgotten, as memory was at its bound
 )
 
 // hbLose counts a loss, and reports it when there are 1, 2, 4, 8 … of the kind.
 //
 //go:nosplit
 func hbLose(kind int) {
-	// What is forgotten may be what a later read sees: the trace ends here.
+	// A later read may see a write that is forgotten: the trace ends here.
 	if hbTrace.on && kind != hbLostFrames {
 		hbTrace.limit = min(hbTrace.limit, uintptr(*hbTrace.next))
 	}
@@ -119,7 +119,7 @@ func (p *hbPool) alloc() uint32 {
 	return i
 }
 
-// take returns a block with what it held before, or 0.
+// take returns a block with its former contents, or 0.
 func (p *hbPool) take() (i uint32) {
 	p.mu.lock()
 	switch {
@@ -171,7 +171,7 @@ func hbPause(n int) {
 	}
 }
 
-// hbCellOf returns the cell of an address, nil for what is neither heap nor data.
+// hbCellOf returns the cell of an address, nil for memory that is neither heap nor data.
 //
 //go:nosplit
 func hbCellOf(addr uintptr) *hbCell {
@@ -184,8 +184,8 @@ func hbCellOf(addr uintptr) *hbCell {
 	return nil
 }
 
-// hbForeignBuckets is how many lists the sync objects of foreign memory have: what a program has mapped itself
-// (syscall.Mmap), or what C has allocated. The engine does not learn when such memory is released, so that their
+// hbForeignBuckets is how many lists the sync objects of foreign memory have: memory that a program has mapped itself
+// (syscall.Mmap), or that C has allocated. The engine does not learn when such memory is released, so that their
 // sync objects stay.
 const hbForeignBuckets = 1 << 16
 
@@ -203,14 +203,14 @@ func hbSyncOf(addr uintptr) *uint32 {
 	return (*uint32)(unsafe.Pointer(hbForeignSyncs + addr>>3*0x9e3779b97f4a7c15>>48<<2))
 }
 
-// hbDirtOf returns what is known of the page of an address of the heap.
+// hbDirtOf returns the mark of the page of an address of the heap.
 //
 //go:nosplit
 func hbDirtOf(addr uintptr) *uint8 {
 	return (*uint8)(unsafe.Pointer(hbDirty + (addr-hbHeapStart)>>hbPageShift))
 }
 
-// hbSoil notes that a page's shadow may hold something. Nobody who calls it has locked a cell.
+// hbSoil notes that a page's shadow may hold something. None of its callers has locked a cell.
 //
 //go:nosplit
 func hbSoil(addr uintptr, what uint8) {

@@ -10,7 +10,7 @@ import (
 // hbRaces counts the races that were reported.
 var hbRaces atomic.Uint32
 
-// hbReportState is what reports work with. mu guards all of it.
+// hbReportState is the state of reports. mu guards all of it.
 type hbReportState struct {
 	mu   hbSpin
 	last [256]hbAgain        // races that were looked up lately, by hash
@@ -179,7 +179,7 @@ func (t *hbText) record(addr uintptr, now, before hbSide) {
 	t.add("}\n")
 }
 
-// begin adds what each record begins with.
+// begin adds the beginning of each record.
 func (t *hbText) begin(kind string) *hbText {
 	t.add(`{"v":1,"kind":"`).add(kind).add(`","run":`).add(hbConfig.run).add(`,"seed":`).add(hbConfig.seed)
 	return t.add(`,"pid":`).number(hbConfig.pid)

@@ -7,7 +7,7 @@ import (
 	"unsafe"
 )
 
-// hbRoom bounds the memory of the heap's cells, which is what a large heap takes: two bytes for one that is
+// hbRoom bounds the memory of the heap's cells, which grows with the heap: two bytes for one that is
 // accessed. Where as many pages have cells as may have, those of others are forgotten, in the order of their
 // addresses, round and round. mu guards all of it.
 type hbRoom struct {
@@ -77,9 +77,9 @@ func (p *hbRoom) evict(n uintptr) (lost uintptr) {
 }
 
 // hbEvictPage empties the page at addr, and reports whether it held something. While all of its cells are locked
-// nobody can add to it. Those who wait for one find it open and empty then, in a page that they mark again.
-// A cell that is cleared meanwhile, as its memory is allocated, is open too early: who locks it then sees the
-// page's mark, and waits as well.
+// nobody can add to it. Goroutines that wait for one find it open and empty then, in a page that they mark again. A
+// cell that is cleared meanwhile, as its memory is allocated, is open too early: a goroutine that locks it then sees
+// the page's mark, and waits as well.
 func hbEvictPage(addr uintptr) bool {
 	first := hbCellOf(addr)
 	b := hbDirtOf(addr)

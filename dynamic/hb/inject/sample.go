@@ -7,7 +7,7 @@ import (
 	"unsafe"
 )
 
-// Sampling records fewer accesses, for a lower cost. What synchronises is followed as without, and each access is
+// Sampling records fewer accesses, for a lower cost. Synchronisation is followed as without, and each access is
 // checked against those that are recorded, so that no order is missed and nothing is reported falsely; a race is
 // found if the earlier of its two accesses is recorded.
 //
@@ -39,8 +39,8 @@ type hbPeriod struct {
 	recorded bool
 }
 
-// hbSetSampling sets what is sampled: by a number of periods of a million that are recorded, or "" for all, and the
-// names of what is left out beside that, with commas between.
+// hbSetSampling sets the sampling: by a number of periods of a million that are recorded, or "" for all, and the
+// names of accesses that are left out beside that, with commas between.
 func hbSetSampling(rate, modes string, seed uint64) {
 	s := &hbSampling
 	if s.rate = 1 << 32; rate != "" {
@@ -128,7 +128,8 @@ func (g *hbGo) skips(cell *hbCell, addr uintptr, kind hbKind) bool {
 //go:nosplit
 func hbHas(r, record hbRecord) bool { return (r^record)&^hbMask == 0 && record&hbMask&^r == 0 }
 
-// begin begins a period of a slot. What is recorded is the same in each run with a seed, if slots and accesses are.
+// begin begins a period of a slot. The recorded accesses are the same in each run with a seed, if slots and accesses
+// are.
 //
 //go:nosplit
 func (p *hbPeriod) begin(slot uint32) {
@@ -155,7 +156,7 @@ func (p *hbPeriod) draw() uint64 {
 // isHot reports whether the last entry of a function in a calling context is to be left out. Entries are cold in bursts
 // of ten, which thin out: the first ten, ten of each hundred up to a thousand, ten of each thousand up to ten
 // thousand, and ten of each ten thousand then. So LiteRace samples (Marino, Musuvathi and Narayanasamy, PLDI 2009), and
-// SO_n (Li, 2012) by what its compiler has not optimised yet.
+// SO_n (Li, 2012) by the code that its compiler has not optimised yet.
 //
 //go:nosplit
 func (f *hbFrame) isHot() bool {
@@ -248,7 +249,7 @@ func hbPassSplit(g *hbGo, cell *hbCell, record uint64, kind hbKind) (earlier hbE
 	return earlier
 }
 
-// pass forgets what an access takes the place of, and reports whether nothing is left.
+// pass forgets the records that an access takes the place of, and reports whether nothing is left.
 func (l *hbLane) pass(g *hbGo, kind hbKind) bool {
 	if kind&hbWrite != 0 {
 		l.write = 0

@@ -7,16 +7,16 @@ import (
 	"unsafe"
 )
 
-// Much of what goroutines share is written before they share it, and only read afterwards: no access of such memory
+// Much memory that goroutines share is written before they share it, and only read afterwards: no access of such memory
 // races (SOS: Li, Srisa-an and Dwyer, 2011; Li's thesis, 2012, chapter 2). Which accesses of a granule are recorded
-// depends on its owner, a word: the record of what was written in the epoch of the granule's allocation, and flags.
+// depends on its owner, a word: the record of the write in the epoch of the granule's allocation, and flags.
 //
 //	initial         that epoch lasts: nobody else can have learned of the granule. None is recorded
 //	owned           only the slot that allocated it has accessed it since. Its writes are recorded (hbIsRewritten)
 //	lost            another slot has read it, nobody has written it: none is recorded. Package variables begin so
 //	non-stationary  hbIsShared: all are recorded
 //
-// Memory is non-stationary from where another slot accesses what the owner has written after the epoch of the
+// Memory is non-stationary from where another slot accesses a granule that the owner has written after the epoch of the
 // allocation, and from where it is written when it is lost. So write-write and write-read races are all found: each
 // write is in the owner or recorded, and no read is left out that is not compared with it. Of read-write races that
 // of the first write which is recorded is missed, or of the first one by another slot. In the thesis an object is
@@ -28,7 +28,7 @@ const (
 	hbIsShared    = 1 << 63 // and nothing else
 )
 
-// What is to be added to addr&^7 for the address of a granule's owner.
+// The sum with addr&^7 is the address of a granule's owner.
 var hbHeapOwners, hbDataOwners uintptr
 
 func hbReserveOwners() {
@@ -44,7 +44,7 @@ func hbOwnerOf(addr uintptr) *uint64 {
 	return (*uint64)(unsafe.Pointer(addr&^7 + hbDataOwners))
 }
 
-// hbSetOwner notes when a range of the heap is allocated, and by whom.
+// hbSetOwner notes when a range of the heap is allocated, and by which slot.
 //
 //go:nosplit
 func hbSetOwner(addr, size uintptr) {
@@ -91,7 +91,7 @@ func (g *hbGo) leaves(cell *hbCell, addr uintptr, mask uint64, kind hbKind) bool
 	}
 }
 
-// take has a cell take over what its granule's owner has, and the owner a state from which nothing leads back.
+// take has a cell take over the record of its granule's owner, and the owner a state from which nothing leads back.
 //
 //go:nosplit
 func (c *hbCell) take(addr uintptr, owner *uint64, state uint64) {

@@ -8,14 +8,14 @@ import (
 	"unsafe"
 )
 
-// hbSync is what was released at an address: the clock of the goroutine that did, as a
+// hbSync is the release at an address: the clock of the goroutine that made it, as a
 // shared tree and, unless slot is 0, its own clock beside it, which the tree does not
 // have. mu guards these and base. Those of one granule, such as the slots of a channel of
 // bytes, are a list, which only grows; so are those of one bucket of foreign memory: see hbSyncOf.
 //
-// base is what all goroutines knew that a loop has started: thousands of them that share a mutex or a WaitGroup differ
-// in their own moments and those of the go statements alone, which are few, while comparing two clocks takes as
-// long as what they differ in.
+// base is the knowledge of all goroutines that a loop has started: thousands of them that share a mutex or a
+// WaitGroup differ in their own moments and those of the go statements alone, which are few, while comparing two
+// clocks takes as long as their difference.
 type hbSync struct {
 	_ sys.NotInHeap
 
@@ -97,7 +97,7 @@ func hbDropSyncs(list *uint32) {
 }
 
 // within reports whether g knows all that was released in s, as far as that is seen at once:
-// who knows the moment of a release knows what the releasing goroutine knew then. Of a moment that a
+// a goroutine that knows the moment of a release knows all that the releasing goroutine knew then. Of a moment that a
 // finalizer has seen, not a release, that is not certain, nor of one that several releases share.
 //
 //go:nosplit
@@ -117,7 +117,7 @@ func (s *hbSync) acquire(g *hbGo) {
 	}
 }
 
-// learn adds what was released in s to what g knows. It runs on the system stack.
+// learn adds the releases in s to the knowledge of g. It runs on the system stack.
 func (g *hbGo) learn(s *hbSync) {
 	if g.clock == s.base {
 		g.clock.release()
@@ -133,7 +133,7 @@ func (g *hbGo) learn(s *hbSync) {
 	}
 }
 
-// release puts what g knows in the place of what s held.
+// release puts the knowledge of g in the place of the releases in s.
 //
 //go:nosplit
 func (s *hbSync) release(g *hbGo) {
@@ -175,7 +175,7 @@ func (g *hbGo) meet(h *hbGo) {
 	h.tick()
 }
 
-// put puts c, in exchange for the reference to it, in the place of what s held. c knows all of base.
+// put puts c, in exchange for the reference to it, in the place of the releases in s. c knows all of base.
 func (s *hbSync) put(c, base hbClock) {
 	s.clock.release()
 	s.clock = c
@@ -185,9 +185,9 @@ func (s *hbSync) put(c, base hbClock) {
 	}
 }
 
-// merge adds what g knows to what s holds. Nothing is compared where all of that came from one release that s knows of:
-// of thousands of goroutines that share a mutex and a WaitGroup, each has learned from the mutex what those before
-// it knew, and they have been to the WaitGroup as well.
+// merge adds the knowledge of g to the releases in s. Nothing is compared where all of that came from one release
+// that s knows of: of thousands of goroutines that share a mutex and a WaitGroup, each has learned from the mutex all
+// that those before it knew, and they have been to the WaitGroup as well.
 //
 //go:nosplit
 func (s *hbSync) merge(g *hbGo) {
@@ -219,12 +219,12 @@ func (s *hbSync) merge(g *hbGo) {
 	g.tick()
 }
 
-// isIn reports whether who knows c knows all that was released at the moment: see within.
+// isIn reports whether a goroutine that knows c knows all that was released at the moment: see within.
 func (m hbMoment) isIn(c hbClock) bool {
 	return m.slot != 0 && c.get(m.slot) >= m.at && m.at > hbSlotAt(m.slot).seen
 }
 
-// exchange has g know what s held and s what g knew, as a channel's buffer slot does.
+// exchange has g know the releases in s, and s all that g knew, as a channel's buffer slot does.
 //
 //go:nosplit
 func (s *hbSync) exchange(g *hbGo) {
@@ -242,10 +242,10 @@ func (s *hbSync) exchange(g *hbGo) {
 }
 
 // hbAtomicBegin comes before an operation of sync/atomic at addr, hbAtomicEnd behind it. In between the
-// address's sync object, if it is not nil, is locked, so that what the operation sees and
-// what was released before it agree. A load of what nobody has stored yet has none, so that what is
-// only read takes no memory. Those by which a sync.Mutex is locked are accesses alone, without an hbGo: what
-// they order race.Acquire does, for the same address. Those of Unlock come behind its race.Release, and are
+// address's sync object, if it is not nil, is locked, so that the value that the operation sees and
+// the releases before it agree. A load of a word that nobody has stored yet has none, so that words that are
+// only read take no memory. Those by which a sync.Mutex is locked are accesses alone, without an hbGo:
+// race.Acquire orders them, for the same address. Those of Unlock come behind its race.Release, and are
 // ordered before the next Lock as well.
 //
 //go:nosplit
@@ -291,8 +291,8 @@ func hbAtomicBegin(addr unsafe.Pointer, kind hbKind, acquires bool, pc uintptr) 
 
 // resume takes back the tick of a release of a sync.Mutex that g holds, where it was the last of the mutex and g has
 // done nothing since: nobody can have learned of it, nor can before the next release, which is of all that g
-// does until then. So critical sections that no other goroutine comes between are of one epoch, and what one of them
-// has accessed need not be recorded in the next.
+// does until then. So critical sections that no other goroutine comes between are of one epoch, and accesses of one
+// of them need not be recorded in the next.
 //
 //	mu.Lock(); n++; mu.Unlock()
 //	mu.Lock(); n++; mu.Unlock()	// of the same epoch
@@ -332,7 +332,7 @@ func (g *hbGo) isResumable(addr uintptr) bool {
 }
 
 // hbAtomicEnd releases where the operation has stored something. One that has read as well has
-// acquired before, so that nothing of what s held is lost.
+// acquired before, so that none of the releases in s is lost.
 //
 //go:nosplit
 func hbAtomicEnd(addr unsafe.Pointer, g *hbGo, s *hbSync, stored bool) {
@@ -360,7 +360,7 @@ func hbAtomicEnd(addr unsafe.Pointer, g *hbGo, s *hbSync, stored bool) {
 	g.quiet = false
 }
 
-// hbKinds remembers what functions are, by hash of pc. Two goroutines may write one at once: what is written last is
+// hbKinds remembers the kinds of functions, by hash of pc. Two goroutines may write one at once: the last write is
 // read only with the pc that it is for.
 var hbKinds [4096]struct{ pc, op uintptr }
 
@@ -376,7 +376,7 @@ const (
 	hbInRWMutex
 )
 
-// hbKindOf returns what the function is that goes on at pc.
+// hbKindOf returns the kind of the function that goes on at pc.
 //
 //go:nosplit
 func hbKindOf(pc uintptr) uintptr {
@@ -402,7 +402,7 @@ func hbFindKind(pc uintptr) uintptr {
 	u, at := newInlineUnwinder(f, pc-1)
 	name := u.srcFunc(at).name()
 	const mutex, rwMutex = "sync.(*Mutex).", "sync.(*RWMutex)."
-	// Mutex of package sync is that of internal/sync, which may be what is left of the two.
+	// Mutex of package sync is that of internal/sync, and its name may be the only one left of the two.
 	if len(name) > 9 && name[:9] == "internal/" {
 		name = name[9:]
 	}

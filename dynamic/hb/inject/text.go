@@ -8,8 +8,8 @@ import (
 	"unsafe"
 )
 
-// hbText is text that grows in a fixed place, since a report can allocate nothing. What
-// does not fit is cut off.
+// hbText is text that grows in a fixed place, since a report can allocate nothing. Text
+// that does not fit is cut off.
 type hbText struct {
 	n      int
 	quoted bool // strings are put in as parts of a JSON string
@@ -123,7 +123,7 @@ func (t *hbText) side(addr uintptr, s hbSide, read, write string) {
 	t.stack(s.pc, s.frame, "  ", "()\n      ")
 }
 
-// owner returns who made the access; nil where that is forgotten.
+// owner returns the goroutine that made the access; nil where that is forgotten.
 func (s hbSide) owner() *hbOccupant { return hbSlotAt(hbSlotOf(s.record)).at(hbClockOf(s.record)) }
 
 func (t *hbText) goroutine(o *hbOccupant, capital string) {

@@ -8,7 +8,7 @@ import (
 	"unsafe"
 )
 
-// A trace is what package dynamic/predict reads: a file that is made for it, as large as it may
+// A trace is the input of package dynamic/predict: a file that is made for it, as large as it may
 // become, and mapped into memory, so that nothing of it is lost however the process ends.
 //
 //	word 0  most events
@@ -16,13 +16,13 @@ import (
 //	word 2  events so far, or more where there was no room for some
 //	word 3  where the program's text begins
 //
-// and the events, four words each: what it is about; where the program goes on, from the begin of the text, with
+// and the events, four words each: the object; where the program goes on, from the begin of the text, with
 // the calling context in the upper half; which write is read (a record); and the epoch with hbTraced and the operation
 // in its low bits, written last.
 const (
 	hbTraced      = 0x80
 	hbTraceAtomic = 0x40
-	hbTraceUpdate = 0x20 // a write that depends on what was there
+	hbTraceUpdate = 0x20 // a write that depends on the value before
 
 	hbTraceRead       = 0 // as in package predict
 	hbTraceWrite      = 1
@@ -126,8 +126,8 @@ func hbTracePopulate(i uintptr) {
 	})
 }
 
-// hbTraceAccess adds an access of the bytes in record of the granule at addr, whose shadow holds w
-// and r. The granule's cell is locked, or not split and what it holds is ordered before the access.
+// hbTraceAccess adds an access of the bytes in record of the granule at addr, with w and r in its
+// shadow. The granule's cell is locked, or not split and its records are ordered before the access.
 //
 //go:nosplit
 func hbTraceAccess(g *hbGo, addr uintptr, record uint64, kind hbKind, w, r uint64, at hbPlace) {
@@ -138,7 +138,7 @@ func hbTraceAccess(g *hbGo, addr uintptr, record uint64, kind hbKind, w, r uint6
 	op := uint64(hbTraceRead)
 	if kind&hbWrite != 0 {
 		op = hbTraceWrite
-		if at.callpc != 0 { // of an entry of a map, whose other entries stay
+		if at.callpc != 0 { // of an entry of a map, where other entries stay
 			op |= hbTraceUpdate
 		}
 	}
@@ -173,13 +173,13 @@ func hbSeen(write, mask uint64) uint64 {
 	return write&^(hbMask|hbIsAtomic) | mask
 }
 
-// hbTraceSync adds an operation at addr, whose sync object is locked.
+// hbTraceSync adds an operation at addr. Its sync object is locked.
 //
 //go:nosplit
 func hbTraceSync(g *hbGo, op uint64, addr uintptr) {
 	hbTraceEvent(g, op, addr, 0, 0)
 	if op == hbTraceAcquire {
-		g.tick() // so that what follows is another epoch than what came before
+		g.tick() // so that the next steps are of another epoch than those before
 	}
 }
 
