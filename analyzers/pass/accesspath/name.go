@@ -32,7 +32,7 @@ func (n Name) Short() string {
 }
 
 // NameOf names the location that addr points to, or from which addr was
-// loaded; ok is false for what is neither field nor package variable.
+// loaded; ok is false for one that is neither field nor package variable.
 // Elements of arrays have the name of the array.
 func NameOf(addr ssa.Value) (name Name, ok bool) {
 	switch v := addr.(type) {

@@ -44,7 +44,7 @@ func ComparedToNil(cond ssa.Value) (load *ssa.UnOp, way int) {
 	return load, way
 }
 
-// isZero reports whether c is what a variable holds that nobody has assigned yet; false is none of these: flags have
+// isZero reports whether c is the value of a variable that nobody has assigned yet; false is none of these: flags have
 // two values, and most are reset.
 func isZero(c *ssa.Const) bool {
 	if c.Value == nil {

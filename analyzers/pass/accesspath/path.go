@@ -73,8 +73,8 @@ func strip(v ssa.Value) (ssa.Value, string) {
 		return v.X, "." + v.X.Type().Underlying().(*types.Struct).Field(v.Field).Name()
 	case *ssa.IndexAddr:
 		return v.X, "[" + indexText(v.Index) + "]"
-	// Loads: of a local variable that is assigned once, which stands for what it
-	// holds, or of what a pointer leads to.
+	// Loads: of a local variable that is assigned once, which stands for its
+	// value, or of the pointee of a pointer.
 	case *ssa.UnOp:
 		if v.Op == token.MUL {
 			if held, ok := Cell(v.X); ok {
@@ -199,9 +199,9 @@ func isReference(t types.Type) bool {
 	return false
 }
 
-// Stored lists what is assigned to the variable alloc, in its function and in
-// the closures that capture it, except nil and itself. For a variable whose
-// address goes elsewhere it returns its own address too: anything may be in it.
+// Stored lists the values that are assigned to the variable alloc, in its function and
+// in the closures that capture it, except nil and itself. For a variable with an
+// address that goes elsewhere it returns its own address too: anything may be in it.
 func Stored(alloc *ssa.Alloc) []ssa.Value {
 	known, ok := manyUses.Load(weak.Make(alloc))
 	if !ok {
@@ -217,8 +217,8 @@ func Stored(alloc *ssa.Alloc) []ssa.Value {
 	return values
 }
 
-// assigned is what is known of one variable: the stores that say what is in it,
-// and whether its address goes elsewhere. It keeps no program alive.
+// assigned is the knowledge of one variable: the stores of its values, and whether
+// its address goes elsewhere. It keeps no program alive.
 type assigned struct {
 	stores  []weak.Pointer[ssa.Store]
 	escapes bool
@@ -301,7 +301,7 @@ func (p Path) Param(f *ssa.Function) int {
 func (p Path) Plus(fields string) Path { return Path{p.Root, p.Fields + fields} }
 
 // Under reports whether p is base or a location reached through it, and
-// what is selected from base on the way.
+// the fields that are selected from base on the way.
 func (p Path) Under(base Path) (rest string, ok bool) {
 	if p.Root == nil || p.Root != base.Root || !strings.HasPrefix(p.Fields, base.Fields) {
 		return "", false

@@ -17,7 +17,7 @@ import (
 
 // flows collects which types flow to fields and parameters of interface type,
 // and from which of these to which others, as far as calls through them may
-// take locks. What becomes of results and of values in tests is not followed.
+// take locks. Results, and values in tests, are not followed.
 type flows struct {
 	*collector
 	seen    map[crosspkg.Flow]bool

@@ -7,8 +7,8 @@
 // writes, in several functions, are fine. Of an unexported field all code that
 // names it is in the package and its tests, which is enough, unless other
 // packages can copy over its struct as a whole; such fields and exported ones
-// are decided once all packages of a program have said what they write
-// ([Fields.Unless], [Fields.Written]). What counts as a write to a shared
+// are decided once all packages of a program have listed the fields that they write
+// ([Fields.Unless], [Fields.Written]). These count as a write to a shared
 // object:
 //
 //   - an assignment, plain or atomic, on an object that may be known to others;
@@ -30,6 +30,6 @@
 // published without synchronisation, readers race with the constructor: the
 // monitor watches the variable through which it was published.
 //
-// Cost: linear in the instructions, with what ownership asks for each store; of types that reflection may reach, a
+// Cost: linear in the instructions, with a question to ownership for each store; of types that reflection may reach, a
 // bounded number of fields is looked at.
 package stationary

@@ -50,7 +50,7 @@ func fieldsOf(pkg *types.Package) map[*types.Var]string {
 
 // Unless reports whether f, of the generic origin, is stationary as far as
 // this package knows and others may write it: it is stationary in a program
-// where none of the packages analysed does, whose [Fields.Written] says so.
+// where none of the packages analysed does: [Fields.Written] of each says so.
 // The name is the one used there.
 func (s *Fields) Unless(f *types.Var) (name string, ok bool) {
 	if !s.usable || f == nil || !f.IsField() || s.written[f] || !f.Exported() && !s.open[f] && f.Pkg() == s.pkg {

@@ -13,10 +13,10 @@ import (
 
 // Package reflect sets exported fields without naming them. A pointer in a
 // variable of type any may come to it; one in an interface with methods does
-// so in decoders only, which [overwrites] knows. What follows is opinion about
-// who does not.
+// so in decoders only, which [overwrites] knows. The rest is opinion about
+// functions that do not.
 
-// onlyReads reports whether fn does not write to what an interface leads to.
+// onlyReads reports whether fn does not write to the object that an interface leads to.
 func onlyReads(fn *ssa.Function) bool {
 	if fn.Object() != nil && fn.Object().Pkg() != nil && knowledge.OnlyKeeps(fn.Object().Pkg().Path()) {
 		return true
@@ -24,7 +24,7 @@ func onlyReads(fn *ssa.Function) bool {
 	return knowledge.NameOnlyReads(fn.Name()) && !overwrites(fn)
 }
 
-// boxed marks what a value of type any leads to, unless only readers reach it.
+// boxed marks the fields that a value of type any leads to, unless only readers reach it.
 func (f *finder) boxed(mk *ssa.MakeInterface) {
 	iface, ok := mk.Type().Underlying().(*types.Interface)
 	if !ok || iface.NumMethods() > 0 || !leadsToStruct(mk.X.Type()) {
@@ -35,8 +35,8 @@ func (f *finder) boxed(mk *ssa.MakeInterface) {
 	}
 }
 
-// handedOn reports whether the object in mk may be written to by who is given
-// carrier, which is mk or holds it.
+// handedOn reports whether code that is handed carrier, which is mk or holds it,
+// may write to the object in mk.
 func (f *finder) handedOn(mk *ssa.MakeInterface, carrier ssa.Value) bool {
 	return slices.ContainsFunc(*carrier.Referrers(), func(use ssa.Instruction) bool {
 		switch use := use.(type) {
@@ -66,7 +66,7 @@ func (f *finder) handedOn(mk *ssa.MakeInterface, carrier ssa.Value) bool {
 // see it: it is not known to read only, and the object is not fresh.
 func (f *finder) callWrites(call ssa.CallInstruction, mk *ssa.MakeInterface) bool {
 	if b, ok := call.Common().Value.(*ssa.Builtin); ok {
-		return b.Name() == "append" || b.Name() == "copy" // kept, who knows for whom
+		return b.Name() == "append" || b.Name() == "copy" // kept for unknown code
 	}
 	fn, _ := callgraph.Target(call.Common())
 	switch {
@@ -99,7 +99,7 @@ func leadsToStruct(t types.Type) bool {
 	return false
 }
 
-// reflected marks the exported fields of what t leads to, through pointers too.
+// reflected marks the exported fields of the types that t leads to, through pointers too.
 func (f *finder) reflected(t types.Type) {
 	if f.boxedTypes[t] || len(f.boxedTypes) > knowledge.TypesReflected {
 		return
@@ -125,7 +125,7 @@ func (f *finder) reflected(t types.Type) {
 	}
 }
 
-// generic marks what a call hands to a function that can only treat it as a
+// generic marks the objects that a call hands to a function that can only treat them as a
 // whole: p of type *T may be assigned to.
 func (f *finder) generic(call ssa.CallInstruction, fn *ssa.Function, args []ssa.Value) {
 	sig := fn.Signature

@@ -28,7 +28,7 @@ var Analyzer = &analysis.Analyzer{
 type Fields struct {
 	pkg     *types.Package
 	written map[*types.Var]bool // when shared, as far as known
-	hidden  map[*types.Var]bool // accessed by who does not name them, before they are shared or later
+	hidden  map[*types.Var]bool // accessed by code that does not name them, before they are shared or later
 	open    map[*types.Var]bool // others may copy over the structs that hold them
 	names   names
 	usable  bool
@@ -67,7 +67,7 @@ func run(pass *analysis.Pass) (any, error) {
 type finder struct {
 	*Fields
 	owner *ownership.Result
-	// boxedTypes are those whose exported fields are marked, with all that
+	// boxedTypes are those with exported fields that are marked, with all that
 	// they lead to.
 	boxedTypes map[types.Type]bool
 }
@@ -135,7 +135,7 @@ func (f *finder) instruction(instr ssa.Instruction) {
 	}
 }
 
-// store marks what an assignment to a shared object writes.
+// store marks the fields that an assignment to a shared object writes.
 func (f *finder) store(st *ssa.Store) {
 	markIn(f.hidden, st.Val.Type(), 0)
 	if f.owner.Of(st.Addr, st) == ownership.Fresh {
@@ -199,7 +199,7 @@ func indexTaken(at *ssa.IndexAddr) bool {
 	return false
 }
 
-// call marks what a call may write as a whole.
+// call marks the structs that a call may write as a whole.
 func (f *finder) call(instr ssa.CallInstruction) {
 	call := instr.Common()
 	if b, ok := call.Value.(*ssa.Builtin); ok {
@@ -232,7 +232,7 @@ func (f *finder) call(instr ssa.CallInstruction) {
 	}
 }
 
-// overwrites reports whether fn may write to what an interface leads to.
+// overwrites reports whether fn may write to the object that an interface leads to.
 func overwrites(fn *ssa.Function) bool {
 	path := ""
 	if fn.Object() != nil && fn.Object().Pkg() != nil {
@@ -246,7 +246,7 @@ func overwrites(fn *ssa.Function) bool {
 	return path == "reflect" || path == "sort" || path == "slices" || strings.HasPrefix(path, "encoding/")
 }
 
-// markPointee marks what a pointer, slice or map of type t leads to.
+// markPointee marks the fields that a pointer, slice or map of type t leads to.
 func (f *finder) markPointee(t types.Type) {
 	switch u := t.Underlying().(type) {
 	case *types.Pointer:

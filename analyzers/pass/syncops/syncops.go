@@ -2,7 +2,7 @@
 // channels and WaitGroups, with the locks held at each.
 //
 // Operations on fields and package variables are distinguished by name, those on
-// local variables by the variable. Left out: what tests do.
+// local variables by the variable. Left out: operations of tests.
 //
 // Cost: linear in the instructions.
 package syncops
@@ -114,7 +114,7 @@ func (l *List) function(fn *ssa.Function) {
 			l.Unbuffered[Key{Path: accesspath.Of(instr)}] = unbuffered(instr)
 		case *ssa.Store:
 			l.made(instr)
-		case *ssa.Go: // of another goroutine, whose order is not known
+		case *ssa.Go: // of another goroutine, with an order that is not known
 		case ssa.CallInstruction:
 			l.call(instr, add)
 		}
@@ -194,7 +194,7 @@ func KeyOf(v ssa.Value) (Key, bool) {
 	return Key{}, false
 }
 
-// Variable returns what op is on as findings name it.
+// Variable returns the variable of op as findings name it.
 func (l *List) Variable(op *Op) finding.Variable {
 	v := finding.Variable{Package: l.Prog.Pkg.Pkg.Path(), Kind: "channel"}
 	switch op.Mode {
