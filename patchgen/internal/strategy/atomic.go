@@ -66,6 +66,7 @@ func atomically(p *Problem) (*Patch, error) {
 	if err := w.swaps(); err != nil {
 		return nil, err
 	}
+	w.useResults()
 	if err := w.steps(); err != nil {
 		return nil, err
 	}

@@ -26,6 +26,8 @@ var golden = map[string]string{
 	"atomic_flag":                 "atomic worker.done",
 	"atomic_flag_of_sender":       "atomic pipe.stopped",
 	"atomic_functions":            "atomic item.expires",
+	"atomic_result":               "atomic keys",
+	"atomic_result_counts":        "atomic limiter.used",
 	"atomic_under_lock":           "atomic sample.count",
 	"atomic_under_lock_read":      "atomic sample.count",
 	"atomic_pointer":              "atomic worker.conf",
