@@ -37,7 +37,7 @@ func (w *atomicWriter) useResults() {
 	}
 }
 
-// addition returns the statement that adds to the variable at a, and the atomic call that does so; nil for other accesses.
+// addition returns the statement that adds to the variable at a, and the atomic call that does so; nil elsewhere.
 func (w *atomicWriter) addition(a *source.Access) (s ast.Stmt, call string) {
 	file := a.File
 	switch parent := file.Parents[a.Expr].(type) {
@@ -100,7 +100,7 @@ func (w *atomicWriter) readsBehind(a *source.Access, s ast.Stmt) (reads []*sourc
 	return reads
 }
 
-// runsBefore reports whether n calls or receives something before it evaluates e: others may have changed the variable then.
+// runsBefore reports whether n calls or receives before it evaluates e: the variable may have changed by then.
 func runsBefore(file *source.File, n ast.Node, e ast.Expr) (found bool) {
 	ast.Inspect(n, func(n ast.Node) bool {
 		if n == nil || n.Pos() >= e.Pos() || found {
