@@ -6,7 +6,6 @@ import (
 	"golang.org/x/tools/go/ssa"
 
 	"github.com/interlock-go/interlock/analyzers/internal/knowledge"
-	"github.com/interlock-go/interlock/analyzers/pass/accesspath"
 	"github.com/interlock-go/interlock/analyzers/pass/lockset"
 )
 
@@ -95,7 +94,7 @@ func apart(e, u *event) bool {
 func (f *finder) kindOf(flow *dataFlow, e, u *event) string {
 	same := e.sameVariable(u)
 	switch {
-	case !same && !f.changeTogether(e.a.Name, u.a.Name):
+	case !same && !f.belongTogether(e, u):
 		return ""
 	case !e.a.Writes() && same && flow.isStored(u):
 		return loadAndStore
@@ -115,11 +114,15 @@ func (e *event) clears() bool {
 	return e.a.Writes() && !e.a.Update && (ok && (c.Value == nil || c.IsNil()) || e.a.Map && e.a.Index == nil)
 }
 
-// changeTogether reports whether a function writes both variables in one critical section, or as two atomic operations.
-func (f *finder) changeTogether(a, b accesspath.Name) bool {
-	return slices.ContainsFunc(f.byName[a], func(x *accessOf) bool {
-		return x.Writes() && slices.ContainsFunc(f.byName[b], func(y *accessOf) bool {
-			return y.Fn == x.Fn && y.Writes() && (x.Atomic() && y.Atomic() || oneSection(x, y))
+// belongTogether reports whether a function writes both variables in one critical section, or as two atomic operations;
+// of two that are written, whether one looks at both so.
+func (f *finder) belongTogether(e, u *event) bool {
+	looks := e.a.Writes() && u.a.Writes()
+	counts := func(a *accessOf) bool { return a.Writes() || looks }
+	return slices.ContainsFunc(f.byName[e.a.Name], func(x *accessOf) bool {
+		return counts(x) && slices.ContainsFunc(f.byName[u.a.Name], func(y *accessOf) bool {
+			together := x.Atomic() && y.Atomic() && x.Writes() && y.Writes() || oneSection(x, y)
+			return y.Fn == x.Fn && counts(y) && together
 		})
 	})
 }

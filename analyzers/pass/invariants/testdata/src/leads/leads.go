@@ -159,3 +159,31 @@ func (t *T) Both() int64 { // wrong
 	x := t.a.Load()
 	return x + t.b.Load()
 }
+
+type stock struct {
+	mu            sync.Mutex
+	shelf, window int
+}
+
+func (s *stock) take(n int) {
+	s.mu.Lock()
+	s.shelf -= n
+	s.mu.Unlock()
+}
+
+func (s *stock) show(n int) {
+	s.mu.Lock()
+	s.window += n
+	s.mu.Unlock()
+}
+
+func (s *stock) Move(n int) { // wrong: Total misses what is on its way
+	s.take(n)
+	s.show(n)
+}
+
+func (s *stock) Total() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.shelf + s.window
+}
