@@ -185,7 +185,7 @@ func placeCandidates(in Input, code finding.Code, bold bool) ([]candidate, error
 		return nil, err
 	}
 	own := slices.DeleteFunc(slices.Clone(in.Group), func(f *finding.Finding) bool { return f.Code != code })
-	p := &syncfix.Problem{Module: in.Module.Module, Facts: factsOf(before, bold), Findings: own}
+	p := &syncfix.Problem{Module: in.Module.Module, Facts: factsOf(before, bold), Findings: own, Bold: bold}
 	var list []candidate
 	for _, s := range syncfix.For(code) {
 		list = append(list, candidate{s.Name, func() (*strategy.Patch, error) { return syncfix.Try(s, p) }})

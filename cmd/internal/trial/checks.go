@@ -44,6 +44,7 @@ type trial struct {
 	static   []*finding.Finding // suspected in the patched source of the last campaign
 	near     []string           // packages that the patch may change, and those that import them
 	alsoFail []string           // tests of these that fail without the last patch too
+	broken   []string           // packages that import these and do not compile, without a patch
 	// corrects reports whether the source shows that a patch is one for what f is about, too.
 	corrects func(c patchgen.Candidate, f *finding.Finding) (bool, error)
 }

@@ -7,6 +7,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"go/ast"
 	"maps"
 	"os"
 	"path/filepath"
@@ -244,6 +245,9 @@ func (d *patcher) group(group []*finding.Finding) (none bool, err error) {
 		d.trial.left, d.trial.others = nil, nil
 	}
 	d.trial.left = append(d.trial.left, d.trial.others...)
+	if fix.Withheld == "" && len(d.trial.broken) > 0 {
+		fix.Notes = append(fix.Notes, "not tried with it, as it does not compile: "+strings.Join(d.trial.broken, ", "))
+	}
 	if also := d.trial.alsoFail; fix.Withheld == "" && len(also) > 0 {
 		fix.Notes = append(fix.Notes, "fails without the patch too: "+strings.Join(also, ", "))
 	}
@@ -356,14 +360,26 @@ func (d *patcher) load(group []*finding.Finding) (m *patchgen.Module, near []str
 		return nil, nil, fmt.Errorf("loading the packages: %w", err)
 	}
 	reach, broken := reaching(loaded, group), build.Broken(loaded)
+	// What cannot name the variable cannot break with its patch, nor break that.
+	d.trial.broken = nil
 	for _, p := range broken {
-		if reach[p.PkgPath] {
+		switch {
+		case !reach[p.PkgPath]:
+		case canName(p.PkgPath, group[0].Variable):
 			return nil, nil, fmt.Errorf("%s may use %s and does not compile: fix that first", p.PkgPath, group[0].Variable)
+		case !slices.Contains(d.trial.broken, p.PkgPath):
+			d.trial.broken = append(d.trial.broken, p.PkgPath)
 		}
 	}
 	sound := slices.DeleteFunc(loaded, func(p *packages.Package) bool { return slices.Contains(broken, p) })
 	m, err = patchgen.NewModule(d.trial.copy.root, sound)
 	return m, nearby(sound, reach), err
+}
+
+// canName reports whether the source of a package may hold the name of a variable.
+func canName(pkg string, v finding.Variable) bool {
+	name := strings.TrimSuffix(v.Name[strings.LastIndexByte(v.Name, '.')+1:], "[]")
+	return name == "" || ast.IsExported(name) || pkg == v.Package
 }
 
 // reaching returns the paths of the packages that a group of findings is about,

@@ -288,6 +288,18 @@ func TestHasPatch(t *testing.T) {
 	}
 }
 
+// Only its own package can name an unexported field, and a package that does not compile keeps no patch of it back.
+func TestCanName(t *testing.T) {
+	for name, want := range map[string]bool{"m": false, "T.m[]": false, "M": true, "T.M": true, "": true} {
+		if got := canName("example.com/m/broken", finding.Variable{Package: "example.com/m", Name: name}); got != want {
+			t.Errorf("%q: %v, want %v", name, got, want)
+		}
+	}
+	if !canName("example.com/m", finding.Variable{Package: "example.com/m", Name: "m"}) {
+		t.Error("a package cannot name what it declares")
+	}
+}
+
 // A race that runs have shown before counts, whatever those with the patch show, until there is a patch for it too.
 func TestLeavesKnownRace(t *testing.T) {
 	made, none := &finding.Fix{Verdict: finding.Verified}, &finding.Fix{Verdict: finding.Withheld, Withheld: "why"}

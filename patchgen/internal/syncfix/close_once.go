@@ -39,7 +39,7 @@ func closeOnce(p *Problem) (*strategy.Patch, error) {
 	for _, a := range beside.Accesses {
 		switch n := a.File.Parents[a.Expr].(type) {
 		case *ast.SendStmt:
-			if n.Chan == a.Expr {
+			if n.Chan == a.Expr && !p.Bold {
 				return nil, fmt.Errorf("%s: a send may find the channel closed", a.File.At(n))
 			}
 		case *ast.CallExpr:
@@ -55,7 +55,7 @@ func closeOnce(p *Problem) (*strategy.Patch, error) {
 			closes++
 		}
 		// done = make(chan struct{}) again: the Once would not close the next one
-		if a.Mode.Writes() && a.Function != nil && !p.Facts.IsPrivate(a) {
+		if a.Mode.Writes() && a.Function != nil && !p.Facts.IsPrivate(a) && !(p.Bold && isInOnce(a)) {
 			return nil, fmt.Errorf("%s: %s is set again", a.File.At(a.Expr), v)
 		}
 		if a.Mode == source.Address {
@@ -182,4 +182,18 @@ func closedTest(file *source.File, s *ast.ExprStmt) *ast.SelectStmt {
 		}
 	}
 	return nil
+}
+
+// isInOnce reports whether an access stands in a literal that a Once runs: then a channel is made there a single time.
+//
+//	c.init.Do(func() { c.done = make(chan struct{}) })
+func isInOnce(a *source.Access) bool {
+	for f := a.Function; f != nil; f = f.Outer {
+		if call, ok := a.File.Parents[f.Node].(*ast.CallExpr); ok {
+			if sel, isMethod := call.Fun.(*ast.SelectorExpr); isMethod && sel.Sel.Name == "Do" {
+				return true
+			}
+		}
+	}
+	return false
 }

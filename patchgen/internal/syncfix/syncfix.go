@@ -44,6 +44,8 @@ type Problem struct {
 	Module   *source.Module
 	Facts    *facts.Facts
 	Findings []*finding.Finding
+	// Bold has the strategies leave to the judge what they could not show: see [strategy.Problem].
+	Bold bool
 }
 
 // Strategy builds a patch for findings of some codes, or returns why it does not apply.

@@ -79,13 +79,7 @@ func (s *side) fields() (list []field) {
 	want := s.claim.Variable
 	for _, p := range s.packages() {
 		each(p, func(fn *ssa.Function, instr ssa.Instruction, st *lockset.State) {
-			addr, write := ssa.Value(nil), false
-			switch x := instr.(type) {
-			case *ssa.UnOp:
-				addr = x.X
-			case *ssa.Store:
-				addr, write = x.Addr, true
-			}
+			addr, write := fieldOrHolder(instr)
 			f, ok := addr.(*ssa.FieldAddr)
 			if !ok || !isNamed(f.X.Type(), want.Package, want.Type) || p.Calls.Roles(fn).OnlyInit() ||
 				keepsStill(accesspath.FieldOf(f).Type(), 0) || p.Owners.Of(f.X, instr) == ownership.Fresh {
@@ -97,6 +91,23 @@ func (s *side) fields() (list []field) {
 		})
 	}
 	return list
+}
+
+// fieldOrHolder returns the address that an instruction reads or writes; a store into a map or a list is a write of
+// the field that holds that.
+func fieldOrHolder(instr ssa.Instruction) (addr ssa.Value, write bool) {
+	switch x := instr.(type) {
+	case *ssa.UnOp:
+		return x.X, false
+	case *ssa.MapUpdate:
+		return loadedFrom(x.Map), true
+	case *ssa.Store:
+		if element, ok := x.Addr.(*ssa.IndexAddr); ok {
+			return loadedFrom(element.X), true
+		}
+		return x.Addr, true
+	}
+	return nil, false
 }
 
 // isBesideVariable reports whether the claim's variable is accessed in the line of an access.
