@@ -145,6 +145,7 @@ hbsuite: ## run the race detector's own suite under the happens-before engine
 
 sampling: ## measure what the happens-before engine costs and finds where it samples accesses
 	$(LAB) sampling -o $(FIGURES)/sampling/figures.json -chart docs/sampling.svg
+	$(LAB) sampling -counts -o $(FIGURES)/sampling/counts.json
 
 suites: ## run the own tests of twelve real modules, plain and instrumented
 	$(LAB) suites -o $(FIGURES)/realmodules/figures.json

@@ -1,6 +1,6 @@
 // Package sampling measures the cost of the happens-before engine, and which share of races it finds, where it records
 // a part of the accesses: at rates, and by each rule of -sample. `make sampling` keeps the figures in figures.json, and
-// a chart in docs.
+// a chart in docs. With -counts it counts the accesses that the rules leave out; these figures are in counts.json.
 //
 // A clean function that is reported makes the command fail.
 package sampling
@@ -132,6 +132,7 @@ func Run(ctx context.Context, args []string) (held bool, err error) {
 	runs := flags.Int("runs", 50, "runs of the functions with and without races")
 	benchtime := flags.String("benchtime", "20ms", "time of one program in one round, as go test takes it")
 	out := flags.String("o", "", "write the figures to this `file` too, as JSON")
+	counted := flags.Bool("counts", false, "count which accesses SOS and LIS leave out, and measure nothing else")
 	chart := flags.String("chart", "", "write a chart to this `file`, as SVG")
 	state := flags.String("state", "", "add the runs to those that this `file` holds, and keep all of them there,\n"+
 		"so that a long measurement is made in portions; a portion that lacks rounds or runs makes no document")
@@ -141,6 +142,9 @@ func Run(ctx context.Context, args []string) (held bool, err error) {
 		return false, err
 	}
 	defer os.RemoveAll(tmp)
+	if *counted {
+		return true, runCounts(ctx, tmp, *benchtime, *out)
+	}
 	if *state == "" {
 		*state = filepath.Join(tmp, "results.json")
 	}

@@ -2,6 +2,7 @@ package sampling
 
 import (
 	"encoding/xml"
+	"os"
 	"path/filepath"
 	"reflect"
 	"strings"
@@ -53,5 +54,32 @@ func TestDocument(t *testing.T) {
 	}
 	if err := xml.Unmarshal([]byte(drawCharts(all)), new(struct{})); err != nil {
 		t.Error("chart:", err)
+	}
+}
+
+// The engine has the places at which the build for counting counts, and what that prints is read.
+func TestCounting(t *testing.T) {
+	for name, calls := range callsOfCounting {
+		text, err := os.ReadFile(filepath.Join("..", "..", "..", "..", "dynamic", "hb", "inject", name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		changed, err := withCalls(string(text), calls)
+		if err != nil || len(changed) <= len(text) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	if _, err := withCalls("func other() {\n", [][2]string{{"func raceread", "$"}}); err == nil {
+		t.Error("a place that the engine does not have is no error")
+	}
+	n, err := readCounts("PASS\ninterlock-counts 100 20 40 20 50 5 12 3\n")
+	if want := (counts{[2]int{100, 20}, [2]int{40, 20}, [2]int{50, 5}, 12, 3}); err != nil || n != want {
+		t.Errorf("%v, %v", n, err)
+	}
+	if _, err := readCounts("PASS\n"); err == nil {
+		t.Error("a process that prints nothing is no error")
+	}
+	if text := countDocument(map[string]counts{"LRU": n}, "1ms"); !strings.Contains(text, "| LRU | 100 | 40.0 % | 20 | 100.0 % | 50.0 % |") {
+		t.Error(text)
 	}
 }
