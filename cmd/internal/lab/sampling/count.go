@@ -101,38 +101,42 @@ func addCounting(dir string) error {
 	if err != nil {
 		return err
 	}
-	added := false
+	// The calls go into the engine's files, and beside one of these the file that they call.
+	runtime := ""
 	for original, stand := range replaced.Replace {
 		for name, calls := range callsOfCounting {
 			if stand == "" || !strings.HasSuffix(filepath.Base(stand), name) {
 				continue
 			}
-			text, err := os.ReadFile(stand)
-			if err != nil {
+			if err := addCalls(stand, calls); err != nil {
 				return err
 			}
-			changed, err := withCalls(string(text), calls)
-			if err != nil {
-				return fmt.Errorf("%s: %w", name, err)
-			}
-			if err := os.WriteFile(stand, []byte(changed), 0o644); err != nil {
-				return err
-			}
-			if !added {
-				added = true
-				file := filepath.Join(dir, "zcount.go")
-				replaced.Replace[filepath.Join(filepath.Dir(original), "zinterlock_count.go")] = file
-				_, body, _ := strings.Cut(counting, "\n")
-				if err := os.WriteFile(file, []byte(body), 0o644); err != nil {
-					return err
-				}
-			}
+			runtime = filepath.Dir(original)
 		}
+	}
+	file := filepath.Join(dir, "zcount.go")
+	replaced.Replace[filepath.Join(runtime, "zinterlock_count.go")] = file
+	_, body, _ := strings.Cut(counting, "\n")
+	if err := os.WriteFile(file, []byte(body), 0o644); err != nil {
+		return err
 	}
 	if text, err = json.Marshal(replaced); err == nil {
 		err = os.WriteFile(overlay, text, 0o644)
 	}
 	return err
+}
+
+// addCalls has a file of the engine count.
+func addCalls(file string, calls [][2]string) error {
+	text, err := os.ReadFile(file)
+	if err != nil {
+		return err
+	}
+	changed, err := withCalls(string(text), calls)
+	if err != nil {
+		return fmt.Errorf("%s: %w", filepath.Base(file), err)
+	}
+	return os.WriteFile(file, []byte(changed), 0o644)
 }
 
 // withCalls returns the text of a file of the engine with what counts at each place.

@@ -79,7 +79,8 @@ func TestCounting(t *testing.T) {
 	if _, err := readCounts("PASS\n"); err == nil {
 		t.Error("a process that prints nothing is no error")
 	}
-	if text := countDocument(map[string]counts{"LRU": n}, "1ms"); !strings.Contains(text, "| LRU | 100 | 40.0 % | 20 | 100.0 % | 50.0 % |") {
-		t.Error(text)
+	const row = "| LRU | 100 | 40.0 % | 20 | 100.0 % | 50.0 % |"
+	if text := countDocument(map[string]counts{"LRU": n}, "1ms"); !strings.Contains(text, row) {
+		t.Errorf("no %s in %s", row, text)
 	}
 }
