@@ -25,17 +25,17 @@ import (
 //go:embed count.go.txt
 var counting string
 
-// callsOfCounting are the places of the engine at which the build counts, by file: the text, and what it is replaced by.
+// callsOfCounting are the places of the engine at which the build counts, by file: the text, and its replacement.
 var callsOfCounting = map[string][][2]string{
 	"hooks.go": {
 		{"func raceread(addr uintptr) {\n\tgp := getg()\n", "$\thbCount(gp, addr, hbRead)\n"},
 		{"func racewrite(addr uintptr) {\n\tgp := getg()\n", "$\thbCount(gp, addr, hbWrite)\n"},
 		{"hbRead1(addr, hbPlace{pc: sys.GetCallerPC()})", "hbReadCounted(addr, hbPlace{pc: sys.GetCallerPC()})"},
 		{"hbWrite1(addr, hbPlace{pc: sys.GetCallerPC()})", "hbWriteCounted(addr, hbPlace{pc: sys.GetCallerPC()})"},
-		{"func hbRead1(addr uintptr, at hbPlace) {\n", "$\thbCount(getg(), addr, hbRead)\n\thbReadCounted(addr, at)\n}\n\n" +
-			"//go:nosplit\nfunc hbReadCounted(addr uintptr, at hbPlace) {\n"},
-		{"func hbWrite1(addr uintptr, at hbPlace) {\n", "$\thbCount(getg(), addr, hbWrite)\n\thbWriteCounted(addr, at)\n}\n\n" +
-			"//go:nosplit\nfunc hbWriteCounted(addr uintptr, at hbPlace) {\n"},
+		{"func hbRead1(addr uintptr, at hbPlace) {\n", "$\thbCount(getg(), addr, hbRead)\n" +
+			"\thbReadCounted(addr, at)\n}\n\n//go:nosplit\nfunc hbReadCounted(addr uintptr, at hbPlace) {\n"},
+		{"func hbWrite1(addr uintptr, at hbPlace) {\n", "$\thbCount(getg(), addr, hbWrite)\n" +
+			"\thbWriteCounted(addr, at)\n}\n\n//go:nosplit\nfunc hbWriteCounted(addr uintptr, at hbPlace) {\n"},
 		{"func hbRange(addr, size uintptr, kind hbKind, at hbPlace) {\n", "$\thbCountRange(getg(), addr, size, kind)\n"},
 		{"\t\thbSetOwner(uintptr(p), size)\n", "$\t\thbUnsee(uintptr(p), size)\n"},
 		{"func racefini() {\n", "$\thbPrintCounts()\n"},
