@@ -245,6 +245,9 @@ func (d *patcher) group(group []*finding.Finding) (none bool, err error) {
 		d.trial.left, d.trial.others = nil, nil
 	}
 	d.trial.left = append(d.trial.left, d.trial.others...)
+	for i, why := range fix.Rejected {
+		fix.Rejected[i] = d.trial.copy.strip(why)
+	}
 	if fix.Withheld == "" && len(d.trial.broken) > 0 {
 		fix.Notes = append(fix.Notes, "not tried with it, as it does not compile: "+strings.Join(d.trial.broken, ", "))
 	}
@@ -367,7 +370,7 @@ func (d *patcher) load(group []*finding.Finding) (m *patchgen.Module, near []str
 		case !reach[p.PkgPath]:
 		case canName(p.PkgPath, group[0].Variable):
 			return nil, nil, fmt.Errorf("%s may use %s and does not compile: fix that first", p.PkgPath, group[0].Variable)
-		case !slices.Contains(d.trial.broken, p.PkgPath):
+		case !slices.Contains(d.trial.broken, p.PkgPath) && !strings.HasSuffix(p.PkgPath, ".test"):
 			d.trial.broken = append(d.trial.broken, p.PkgPath)
 		}
 	}
