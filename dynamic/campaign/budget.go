@@ -89,7 +89,9 @@ func (c *campaign) bound(n int) {
 	if n == 1 && t.quiet > 0 {
 		most = min(left, child.Stretch(most, c.cfg.Budget))
 	}
-	c.progress(Event{Kind: Bounded, Run: n, Runs: c.cfg.Runs, Elapsed: c.asLoaded(most)})
+	c.progress(Event{
+		Kind: Bounded, Run: n, Runs: c.cfg.Runs, Elapsed: c.asLoaded(most), Replays: c.asLoaded(t.kept()),
+	})
 }
 
 // asLoaded returns how long it takes on the machine as it is what would take so long without other work of it.

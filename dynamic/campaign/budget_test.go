@@ -119,3 +119,18 @@ func TestShortRunsGoOn(t *testing.T) {
 		}
 	}
 }
+
+// A line before the runs says how long they take, and the replays behind them.
+func TestBoundNamesReplays(t *testing.T) {
+	var e Event
+	cam := &campaign{
+		cfg:    &Config{Runs: 10, Bounded: true, Progress: func(got Event) { e = got }},
+		result: &Result{}, tests: &recorded.Runner{Spent: 22 * time.Second},
+		time: spending{plain: 10 * time.Second, exact: 10 * time.Second, asked: 10},
+	}
+	cam.bound(1)
+	// 3 times 10 s and 30 s, of which 20 are spent: a fifth of 40 s is less than what is kept at least.
+	if e.Kind != Bounded || e.Replays < leastReplay || e.Elapsed <= 0 {
+		t.Errorf("%+v: want a time for the runs, and %v for replays", e, leastReplay)
+	}
+}

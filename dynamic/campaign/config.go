@@ -135,6 +135,7 @@ type Event struct {
 	Package string        // PackageDone, Caught
 	Outcome Outcome       // Measured, PackageDone
 	Elapsed time.Duration // Measured, PackageDone
+	Replays time.Duration // Bounded: how long those of findings may take behind the runs
 	// Limit is the test timeout of the run (RunStarted, Measuring), or what a run of the
 	// package may take (Measured); 0 is none.
 	Limit time.Duration

@@ -252,7 +252,8 @@ func watch(p *progress.Reporter, verbose bool) func(campaign.Event) {
 			at(e, "")
 		case campaign.Bounded:
 			if e.Run == 1 && e.Runs > 1 {
-				p.Line("at most about %s: %s", inWords(e.Elapsed), progress.Count(e.Runs-1, "more run"))
+				p.Line("at most about %s: %s; then at most about %s of replays, if there are findings",
+					inWords(e.Elapsed), progress.Count(e.Runs-1, "more run"), inWords(e.Replays))
 			}
 		case campaign.Caught:
 			caught++
