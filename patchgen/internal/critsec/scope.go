@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"go/ast"
 	"go/token"
-	"slices"
 	"strings"
 
 	"golang.org/x/tools/go/ssa"
@@ -117,33 +116,12 @@ func (c *Scope) In(nodes ...ast.Node) []*source.Access {
 }
 
 // blocks returns why n must not be evaluated under the lock.
-func (c *Scope) blocks(n ast.Node) (why string) {
-	if why = c.Facts.Blocks(c.File, n); why != "" || len(c.Acquirers) == 0 {
-		return why
-	}
-	ast.Inspect(n, func(x ast.Node) bool {
-		switch x := x.(type) {
-		case *ast.FuncLit:
-			return c.File.RunsAt(c.File.Module.FunctionAt(x)) != nil
-		case *ast.GoStmt, *ast.DeferStmt:
-			return false
-		case *ast.CallExpr:
-			if why == "" {
-				why = c.callReason(x)
-			}
-		}
-		return why == ""
-	})
-	return why
-}
+func (c *Scope) blocks(n ast.Node) string { return c.Facts.BlocksWith(c.File, n, c.Acquirers) }
 
 // callReason returns why a call may not be made under the lock, its operands
 // apart.
 func (c *Scope) callReason(call *ast.CallExpr) string {
-	if slices.ContainsFunc(c.Facts.Runs(c.File, call), func(fn *ssa.Function) bool { return c.Acquirers[fn] }) {
-		return fmt.Sprintf("calls %s, which takes the lock too", c.File.Text(call.Fun))
-	}
-	return c.Facts.CallReason(c.File, call)
+	return c.Facts.CallReason(c.File, call, c.Acquirers)
 }
 
 func (c *Scope) has(n ast.Node) bool { return len(c.In(n)) > 0 }

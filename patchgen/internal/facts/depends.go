@@ -277,7 +277,7 @@ func (f *Facts) yields(instr ssa.Instruction, v ssa.Value) bool {
 	case *ssa.Select, *ssa.MakeClosure:
 		return false
 	case *ssa.Call:
-		return receiverOf(instr) != v || f.anew.does(instr) == ""
+		return receiverOf(instr) != v || f.anew.Does(instr) == ""
 	}
 	return true
 }

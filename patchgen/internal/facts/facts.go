@@ -20,7 +20,7 @@ type Facts struct {
 	endless   map[*ssa.Function]bool   // see isEndless
 	decisions map[ssa.Value]Dependence // see Decides
 
-	awaits, hazards, anew, lasts *search
+	awaits, hazards, anew, lasts *Search
 
 	trusting bool // see Trusting
 }
@@ -29,7 +29,7 @@ type Facts struct {
 func (f *Facts) Trusting() *Facts {
 	t := *f
 	t.trusting = true
-	t.anew = newSearch(t.lookNew)
+	t.anew = NewSearch(t.lookNew)
 	return &t
 }
 
@@ -38,8 +38,8 @@ func New(s *session.Snapshot) *Facts {
 	f := &Facts{Snapshot: s, packages: map[*ssa.Program]*session.Package{}, files: map[*source.File]*code{},
 		indexes: map[*session.Package]*code{}, endless: map[*ssa.Function]bool{},
 		decisions: map[ssa.Value]Dependence{}}
-	f.awaits, f.hazards = newSearch(f.lookAwaits), newSearch(f.lookHazard)
-	f.anew, f.lasts = newSearch(f.lookNew), newSearch(f.lookLasts)
+	f.awaits, f.hazards = NewSearch(f.lookAwaits), NewSearch(f.lookHazard)
+	f.anew, f.lasts = NewSearch(f.lookNew), NewSearch(f.lookLasts)
 	var graphs []*callgraph.Graph
 	for _, p := range s.Packages {
 		f.packages[p.IR.Pkg.Prog] = p

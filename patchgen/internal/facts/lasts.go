@@ -35,7 +35,7 @@ func (f *Facts) Lasting(file *source.File, n ast.Node) string {
 		if _, isDefer := instr.(*ssa.Defer); isDefer {
 			return "defers a call"
 		}
-		if why := f.lasts.does(instr); why != "" {
+		if why := f.lasts.Does(instr); why != "" {
 			return why
 		}
 	}

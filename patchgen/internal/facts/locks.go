@@ -89,6 +89,15 @@ func (f *Facts) Classes(a *source.Access) []string {
 	return slices.Compact(out)
 }
 
+// Perhaps lists the classes of the locks that are held on some way to an access.
+func (f *Facts) Perhaps(a *source.Access) []string {
+	p, ok := f.access(a)
+	if !ok {
+		return nil
+	}
+	return p.locks.MayHoldClasses()
+}
+
 // Knows reports whether the passes know which locks are held at an access.
 func (f *Facts) Knows(a *source.Access) bool {
 	_, ok := f.access(a)

@@ -1,6 +1,7 @@
 package facts
 
 import (
+	"fmt"
 	"go/ast"
 	"go/token"
 	"iter"
@@ -119,25 +120,28 @@ func evaluates(fn *ssa.Function, from, to token.Pos) iter.Seq[ssa.Instruction] {
 // Blocks returns why n must not be evaluated under a new lock: it may wait, do I/O, use another lock, where a new
 // region ends, or call code that is not known here. "" if nothing speaks against it. Function literals count only where
 // they are run on the spot; what go and defer start counts with its operands alone.
-func (f *Facts) Blocks(file *source.File, n ast.Node) string {
+func (f *Facts) Blocks(file *source.File, n ast.Node) string { return f.BlocksWith(file, n, nil) }
+
+// BlocksWith is Blocks where some functions take the lock too, once the patch is made.
+func (f *Facts) BlocksWith(file *source.File, n ast.Node, takes map[*ssa.Function]bool) string {
 	if n == nil {
 		return ""
 	}
 	if endlessIn(n) {
 		return "loops without end"
 	}
-	return f.blocks(file, n, n.Pos(), n.End())
+	return f.blocks(file, n, n.Pos(), n.End(), takes)
 }
 
 // HeaderBlocks is Blocks for what a loop is over, its body apart.
 func (f *Facts) HeaderBlocks(file *source.File, loop *ast.RangeStmt) string {
-	return f.blocks(file, loop, loop.Pos(), loop.Body.Pos())
+	return f.blocks(file, loop, loop.Pos(), loop.Body.Pos(), nil)
 }
 
 // notAnalysed is the reason where nothing is known of a place.
 const notAnalysed = "stands in code that was not analysed"
 
-func (f *Facts) blocks(file *source.File, n ast.Node, from, to token.Pos) string {
+func (f *Facts) blocks(file *source.File, n ast.Node, from, to token.Pos, takes map[*ssa.Function]bool) string {
 	fn := f.functionAround(file, n)
 	if fn == nil {
 		return notAnalysed
@@ -146,7 +150,7 @@ func (f *Facts) blocks(file *source.File, n ast.Node, from, to token.Pos) string
 		if _, isDefer := instr.(*ssa.Defer); isDefer {
 			continue
 		}
-		if why := f.anew.does(instr); why != "" {
+		if why := f.newReason(instr, takes); why != "" {
 			return why
 		}
 	}
@@ -159,8 +163,18 @@ func (f *Facts) blocks(file *source.File, n ast.Node, from, to token.Pos) string
 	return ""
 }
 
-// CallReason returns why a call may not be made under a new lock, its operands apart.
-func (f *Facts) CallReason(file *source.File, call *ast.CallExpr) string {
+// newReason returns why an instruction must not come under a new lock that some functions take.
+func (f *Facts) newReason(instr ssa.Instruction, takes map[*ssa.Function]bool) string {
+	isTaking := func(fn *ssa.Function) bool { return takes[fn] }
+	call, isCall := runsNow(instr)
+	if isCall && len(takes) > 0 && slices.ContainsFunc(f.Calls.Runs(call), isTaking) {
+		return fmt.Sprintf("calls %s, which takes the lock too", f.callText(call))
+	}
+	return f.anew.Does(instr)
+}
+
+// CallReason returns why a call may not be made under a new lock that some functions take, its operands apart.
+func (f *Facts) CallReason(file *source.File, call *ast.CallExpr, takes map[*ssa.Function]bool) string {
 	code := f.codeOf(file)
 	switch {
 	case code == nil:
@@ -168,7 +182,7 @@ func (f *Facts) CallReason(file *source.File, call *ast.CallExpr) string {
 	case code.calls[call.Lparen] == nil: // a conversion, or code that never runs
 		return ""
 	}
-	return f.anew.does(code.calls[call.Lparen])
+	return f.newReason(code.calls[call.Lparen], takes)
 }
 
 // Runs lists the functions of the module that a call may run.

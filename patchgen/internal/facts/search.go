@@ -6,8 +6,8 @@ import (
 	"golang.org/x/tools/go/ssa"
 )
 
-// search asks one question about code: whether an instruction, or what it calls in the module, does something.
-type search struct {
+// Search asks one question about code: whether an instruction, or what it calls in the module, does something.
+type Search struct {
 	// look returns what an instruction does itself, "" for nothing, and else the functions that it runs before it ends.
 	look  func(instr ssa.Instruction) (what string, calls []*ssa.Function)
 	own   map[*ssa.Function]step
@@ -20,25 +20,26 @@ type step struct {
 	calls []*ssa.Function
 }
 
-func newSearch(look func(ssa.Instruction) (string, []*ssa.Function)) *search {
-	return &search{look: look, own: map[*ssa.Function]step{}, found: map[*ssa.Function]string{}}
+// NewSearch returns the search for what look finds.
+func NewSearch(look func(ssa.Instruction) (string, []*ssa.Function)) *Search {
+	return &Search{look: look, own: map[*ssa.Function]step{}, found: map[*ssa.Function]string{}}
 }
 
-// does returns what an instruction does, itself or by the nearest of the functions that it leads to; "" for nothing.
-func (s *search) does(instr ssa.Instruction) string {
+// Does returns what an instruction does, itself or by the nearest of the functions that it leads to; "" for nothing.
+func (s *Search) Does(instr ssa.Instruction) string {
 	what, calls := s.look(instr)
 	for _, fn := range calls {
 		if what == "" {
-			what = s.through(fn)
+			what = s.Through(fn)
 		}
 	}
 	return what
 }
 
-// through returns what a call of a function does.
+// Through returns what a call of a function does.
 //
 //	calls flush, which calls write, which sends on a channel
-func (s *search) through(fn *ssa.Function) string {
+func (s *Search) Through(fn *ssa.Function) string {
 	if what, known := s.found[fn]; known {
 		return what
 	}
@@ -63,7 +64,7 @@ func (s *search) through(fn *ssa.Function) string {
 }
 
 // stepOf looks at the instructions of one function, up to the first that does something.
-func (s *search) stepOf(fn *ssa.Function) step {
+func (s *Search) stepOf(fn *ssa.Function) step {
 	if known, ok := s.own[fn]; ok {
 		return known
 	}

@@ -34,7 +34,7 @@ func Waiting(instr ssa.Instruction) string {
 
 // Awaits returns why an instruction waits for other goroutines: by an operation on a channel or a function named Wait,
 // of its own or of a function of the module that it leads to. Code that is not known is taken for code that does not.
-func (f *Facts) Awaits(instr ssa.Instruction) string { return f.awaits.does(instr) }
+func (f *Facts) Awaits(instr ssa.Instruction) string { return f.awaits.Does(instr) }
 
 func (f *Facts) lookAwaits(instr ssa.Instruction) (why string, calls []*ssa.Function) {
 	call, ok := runsNow(instr)
@@ -49,7 +49,7 @@ func (f *Facts) lookAwaits(instr ssa.Instruction) (why string, calls []*ssa.Func
 
 // Hazard returns why an instruction must not run under a lock: it may wait for other goroutines, do I/O, or run code
 // that is not known. "" if nothing speaks against it. Other locks are a matter of their order.
-func (f *Facts) Hazard(instr ssa.Instruction) string { return f.hazards.does(instr) }
+func (f *Facts) Hazard(instr ssa.Instruction) string { return f.hazards.Does(instr) }
 
 func (f *Facts) lookHazard(instr ssa.Instruction) (why string, calls []*ssa.Function) {
 	call, ok := runsNow(instr)

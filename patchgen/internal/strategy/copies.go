@@ -106,7 +106,7 @@ func (p *Problem) mayWriteBetween(s ast.Stmt, a *source.Access) (found bool) {
 		if call.Pos() < s.End() || call.End() > a.Expr.Pos() {
 			return
 		}
-		if strings.HasSuffix(p.Facts.CallReason(a.File, call), "any code") {
+		if strings.HasSuffix(p.Facts.CallReason(a.File, call, nil), "any code") {
 			found = true
 		}
 		for _, callee := range p.Facts.Runs(a.File, call) {

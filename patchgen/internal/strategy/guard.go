@@ -140,6 +140,11 @@ func (p *Problem) noLock(need []*source.Access) error {
 		a := need[unknown]
 		return fmt.Errorf("%s: which locks are held there is not known%s", a.File.At(a.Expr), whyUnknown(a))
 	case best == "":
+		for _, a := range need {
+			if some := p.Facts.Perhaps(a); len(some) > 0 {
+				return fmt.Errorf("%s: %s is held on some ways to the access only", a.File.At(a.Expr), source.Short(some[0]))
+			}
+		}
 		return fmt.Errorf("no lock is held at any access of %s", p.Variable)
 	}
 	why := "too few to try it"
@@ -379,7 +384,7 @@ func (p *Problem) lockOps(f *source.Function, class string) (ops []source.LockOp
 		case isCall && own[call]:
 			return false
 		case isCall && why == "" && p.Facts.MayHold(f.File, call, class):
-			why = p.Facts.CallReason(f.File, call)
+			why = p.Facts.CallReason(f.File, call, nil)
 		case why == "" && source.IsWait(n):
 			why = p.Facts.Blocks(f.File, n)
 		}

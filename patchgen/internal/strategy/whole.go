@@ -150,7 +150,7 @@ func (p *Problem) reasonApart(f *source.Function, class string, ops []source.Loc
 				return false
 			}
 			if callee := f.File.Callee(n); callee == nil || !p.isHeldAround(callee, class) {
-				why = p.Facts.CallReason(f.File, n)
+				why = p.Facts.CallReason(f.File, n, nil)
 			}
 		case *ast.ForStmt:
 			// for !x.ready {}: others need the lock to change that

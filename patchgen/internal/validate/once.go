@@ -97,27 +97,17 @@ func (s *side) behindOnce(u use) bool {
 
 // comesBack reports whether what do runs calls Do of the same Once.
 func (s *side) comesBack(do *ssa.Call) bool {
-	seen := map[*ssa.Function]bool{}
-	var visit func(fn *ssa.Function) bool
-	visit = func(fn *ssa.Function) bool {
-		if seen[fn] {
-			return false
+	again := facts.NewSearch(func(instr ssa.Instruction) (string, []*ssa.Function) {
+		call, ok := instr.(ssa.CallInstruction)
+		switch {
+		case !ok:
+			return "", nil
+		case s.isDo(call):
+			return "comes back", nil
 		}
-		seen[fn] = true
-		for _, block := range fn.Blocks {
-			for _, instr := range block.Instrs {
-				call, ok := instr.(ssa.CallInstruction)
-				if !ok {
-					continue
-				}
-				if s.isDo(call) || slices.ContainsFunc(s.Calls.Runs(call), visit) {
-					return true
-				}
-			}
-		}
-		return false
-	}
-	return slices.ContainsFunc(s.Calls.Runs(do), visit)
+		return "", s.Calls.Runs(call)
+	})
+	return slices.ContainsFunc(s.Calls.Runs(do), func(fn *ssa.Function) bool { return again.Through(fn) != "" })
 }
 
 // closedOnce demands that every close of the claim's channel runs in the sync.Once of its object, that the Once does

@@ -224,9 +224,10 @@ func (s *side) unheard(x selectIn, leave *ast.ReturnStmt, context string) string
 		}
 	}
 	// What comes behind the select, and need not come any more.
+	handovers := facts.NewSearch(s.lookHandover)
 	for _, b := range fn.Blocks {
 		for _, instr := range b.Instrs {
-			what := s.handover(instr, map[*ssa.Function]bool{})
+			what := handovers.Does(instr)
 			if what == "" {
 				continue
 			}
@@ -243,43 +244,23 @@ func (s *side) unheard(x selectIn, leave *ast.ReturnStmt, context string) string
 	return ""
 }
 
-// handover names what an instruction does that others may wait for, itself or by a function of the module that it
-// calls; "" for others. What is deferred comes in any case.
-func (s *side) handover(instr ssa.Instruction, seen map[*ssa.Function]bool) string {
+// lookHandover names what an instruction does that others may wait for, or returns what it calls; "" for others. What is
+// deferred comes in any case.
+func (s *state) lookHandover(instr ssa.Instruction) (what string, calls []*ssa.Function) {
 	switch instr := instr.(type) {
 	case *ssa.Send:
-		return "sends"
+		return "sends", nil
 	case *ssa.Call:
 		if b, ok := instr.Call.Value.(*ssa.Builtin); ok && b.Name() == "close" {
-			return "closes a channel"
+			return "closes a channel", nil
 		}
 		cond := methodOf(instr, "*sync.Cond")
 		if methodOf(instr, "*sync.WaitGroup") == "Done" || cond == "Signal" || cond == "Broadcast" {
-			return "calls " + instr.Call.StaticCallee().Name()
+			return "calls " + instr.Call.StaticCallee().Name(), nil
 		}
-		for _, fn := range s.Calls.Runs(instr) {
-			if what := s.handsOver(fn, seen); what != "" {
-				return "calls " + fn.Name() + ", which " + what
-			}
-		}
+		return "", s.Calls.Runs(instr)
 	}
-	return ""
-}
-
-// handsOver is handover for all that a function does.
-func (s *side) handsOver(fn *ssa.Function, seen map[*ssa.Function]bool) string {
-	if seen[fn] {
-		return ""
-	}
-	seen[fn] = true
-	for _, block := range fn.Blocks {
-		for _, instr := range block.Instrs {
-			if what := s.handover(instr, seen); what != "" {
-				return what
-			}
-		}
-	}
-	return ""
+	return "", nil
 }
 
 // channelWaits counts the sends and receives of touched functions: those that stand alone, and the cases of selects.
