@@ -140,6 +140,7 @@ func (p *Problem) noLock(need []*source.Access) error {
 		a := need[unknown]
 		return fmt.Errorf("%s: which locks are held there is not known%s", a.File.At(a.Expr), whyUnknown(a))
 	case best == "":
+		// A lock that is held on some ways only is named: it is not missing.
 		for _, a := range need {
 			if some := p.Facts.Perhaps(a); len(some) > 0 {
 				return fmt.Errorf("%s: %s is held on some ways to the access only", a.File.At(a.Expr), source.Short(some[0]))

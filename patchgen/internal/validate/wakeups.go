@@ -244,8 +244,8 @@ func (s *side) unheard(x selectIn, leave *ast.ReturnStmt, context string) string
 	return ""
 }
 
-// lookHandover names what an instruction does that others may wait for, or returns what it calls; "" for others. What is
-// deferred comes in any case.
+// lookHandover names what an instruction does that others may wait for, or returns what it calls; "" for others. A
+// deferred call comes in any case.
 func (s *state) lookHandover(instr ssa.Instruction) (what string, calls []*ssa.Function) {
 	switch instr := instr.(type) {
 	case *ssa.Send:
