@@ -53,6 +53,7 @@ func Run(ctx context.Context, cfg Config) (*Result, error) {
 	err = c.ended(ctx, err)
 	if !isCut {
 		c.compare(ctx)
+		c.isolate(ctx)
 	}
 	c.finish()
 	if !isCut {
@@ -268,6 +269,9 @@ func (c *campaign) runMonitored(
 	vars, err := o.environment(c.cfg, c.seen, prefix, c.cfg.Only)
 	if err != nil {
 		return nil, err
+	}
+	if len(c.cfg.Pauses) > 0 {
+		vars = append(vars, "INTERLOCK_ISOLATE="+arm.PauseList(c.cfg.Pauses))
 	}
 	leaveOut, only := pkg.testsIn(n)
 	job := recorded.Job{Name: name, Run: n, Engine: "watch", Evidence: prefix + ".jsonl"}

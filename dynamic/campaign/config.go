@@ -66,7 +66,9 @@ type Config struct {
 	// Hold, if not empty, are uses of locks: a goroutine is held between two of them until
 	// another waits for the first. See arm.LocksAt.
 	Hold []uint64
-	// HoldFlag names the flag of the command line that sets Hold, as OnlyFlag does.
+	// Pauses, if not empty, are where goroutines are held for a while. There is no other noise then.
+	Pauses []arm.Pause
+	// HoldFlag names the flag of the command line that sets Hold and Pauses, as OnlyFlag does.
 	HoldFlag string
 	// OnlyFlag names the flag of the command line that sets Only, such as
 	// "-only", for the replay commands of findings: a run that arms nothing
@@ -165,6 +167,7 @@ const (
 	ExactDone   EventKind = "exact" // a package's tests have run under the happens-before engine
 	Caught      EventKind = "caught"
 	Comparing   EventKind = "compare"  // runs that split section Run of Runs are compared with others
+	Isolating   EventKind = "isolate"  // place Run of Runs is tried: whether a test fails where goroutines are held there
 	Replaying   EventKind = "replay"   // the replay command of finding Run of Runs is tried
 	Weakened    EventKind = "weakened" // the tests of a package depend on timing
 	Bounded     EventKind = "bounded"  // run Run is made, and those up to Runs are to take Elapsed at most

@@ -56,6 +56,7 @@ func (t *tally) findings(
 		claimed[f] = section.Finding
 		all = append(all, f)
 	}
+	all = t.withIsolated(cfg, all)
 	if e != nil {
 		all = e.withSplits(all)
 	}

@@ -30,6 +30,7 @@ type replay struct {
 	strength int
 	only     string // places at which noise is made, with windows where a plan had some; "" is everywhere
 	hold     string // places of locks between which goroutines are held
+	pause    string // place at which goroutines are held, with the length; the tests are to fail then
 	quiet    bool   // there is no noise but at these places, as in a run whose plan takes the budget up
 	exact    bool   // under the happens-before engine, without noise unless the user has chosen a schedule
 	runs     int    // of which the last is the one, where there is such a schedule
@@ -129,8 +130,8 @@ func (r *replay) command(cfg *Config) string {
 	case cfg.Where.Text != "":
 		words = append(words, cfg.Where.Flags()...)
 	}
-	if cfg.HoldFlag != "" && r.hold != "" {
-		words = append(words, fmt.Sprintf("%s=%s", cfg.HoldFlag, r.hold))
+	if hold := cmp.Or(r.hold, r.pause); cfg.HoldFlag != "" && hold != "" {
+		words = append(words, fmt.Sprintf("%s=%s", cfg.HoldFlag, hold))
 	}
 	if deps := cfg.Workspace.Module.DepPaths(); len(deps) > 0 {
 		words = append(words, "-deps="+strings.Join(deps, ","))
@@ -371,6 +372,10 @@ func (c *campaign) replayOnce(ctx context.Context, r replay) (*tally, error) {
 		}
 		hold = ids
 	}
+	pauses, err := c.pausesOf(r.pause)
+	if err != nil {
+		return nil, err
+	}
 	prefix := filepath.Join(c.result.Dir, "replay")
 	file, leaks := prefix+".jsonl", leaksFile(prefix)
 	for _, name := range []string{file, leaks} {
@@ -386,6 +391,9 @@ func (c *campaign) replayOnce(ctx context.Context, r replay) (*tally, error) {
 	vars, err := o.environment(c.cfg, seen, prefix, only)
 	if err != nil {
 		return nil, err
+	}
+	if len(pauses) > 0 {
+		vars = append(vars, "INTERLOCK_ISOLATE="+arm.PauseList(pauses))
 	}
 	// That a test hangs may be the finding.
 	leaveOut := slices.DeleteFunc(slices.Clone(pkg.LeftOut), func(t string) bool {
@@ -412,6 +420,17 @@ func (c *campaign) replayOnce(ctx context.Context, r replay) (*tally, error) {
 	seen.leaked(c.cfg, r.pkg, r.strength, records)
 	seen.asleep(c.cfg, r.pkg, r.strength, p.Asleep())
 	return seen, nil
+}
+
+// pausesOf returns the pauses of a replay's text.
+func (c *campaign) pausesOf(text string) ([]arm.Pause, error) {
+	if text == "" {
+		return nil, nil
+	}
+	locks := func(place string) ([]uint64, error) { return arm.LocksAt(c.cfg.Workspace.Module.Packages, place) }
+	at := func(place string) ([]uint32, error) { return arm.SitesAt(c.cfg.Plan, place) }
+	_, pauses, err := arm.SplitPauses(text, locks, at)
+	return pauses, err
 }
 
 // replayJob returns the next run of r.

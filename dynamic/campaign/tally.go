@@ -60,6 +60,8 @@ type tally struct {
 	tests    map[testRun]*testsRun
 	compared map[uint32]*comparison // by section
 	fatals   map[fatalAt]*fatalSeen
+	// isolated are tests that fail under noise alone, each with what explains that.
+	isolated []*explained
 	leaks    map[blockedAt]*leakSeen // by the first member
 
 	waited []string            // tests that waited for ever in the process that is being taken up

@@ -49,7 +49,9 @@ const (
 	// Unordered: two goroutines made conflicting accesses, A before B, that nothing
 	// orders. The happens-before engine writes it; its sides have no site.
 	Unordered Kind = "unordered"
-	Dropped   Kind = "lost" // what the happens-before engine could not keep so far; the last one of a process counts
+	// Stepped: in a run that isolates places, a goroutine was about to take a step; see [Step].
+	Stepped Kind = "step"
+	Dropped Kind = "lost" // what the happens-before engine could not keep so far; the last one of a process counts
 )
 
 // Record is one line of evidence.
@@ -77,6 +79,7 @@ type Record struct {
 	Met bool `json:"met,omitempty"`
 
 	Trigger *Trigger `json:"trigger,omitempty"` // Triggers
+	Step    *Step    `json:"step,omitempty"`    // Stepped
 
 	Counters *Counters `json:"counters,omitempty"` // Stats
 	Lost     *Lost     `json:"lost,omitempty"`     // Dropped
@@ -132,6 +135,32 @@ type LockSite struct {
 type Trigger struct {
 	Lock      uint64   `json:"lock"` // as sites.LockUses numbers them
 	Functions []string `json:"functions"`
+}
+
+// The steps of goroutines in a run that isolates places.
+const (
+	StepRead    = "read"    // an access
+	StepWrite   = "write"   // an access
+	StepLock    = "lock"    // a lock was acquired
+	StepUnlock  = "unlock"  // a lock is about to be released
+	StepHeld    = "held"    // the run holds the goroutine, as it has come to a place
+	StepResumed = "resumed" // and does no longer
+	StepCame    = "came"    // the goroutine has come, while another one is held, to a place that the run names
+	StepLate    = "late"    // the run could not keep it away for long enough
+)
+
+// Step is what a goroutine does in a run that isolates places.
+type Step struct {
+	What string `json:"what"`
+	GID  int64  `json:"gid"`
+	Site uint32 `json:"site,omitempty"` // of the access
+	Use  uint64 `json:"use,omitempty"`  // of the lock, as sites.LockUses numbers them
+	Addr uint64 `json:"addr"`           // of the variable, or of the lock
+	Size uint64 `json:"size"`
+	Key  uint64 `json:"key,omitempty"` // of a map's element; 0 is all of the map
+	// Value is what the variable held before the access, as that of [Side].
+	Value *uint64 `json:"value,omitempty"`
+	Stack string  `json:"stack"` // as that of [Side]
 }
 
 // LeakedGoroutine is a blocked goroutine that, as the garbage collector has found,
@@ -292,6 +321,7 @@ func (r *Record) Validate() error {
 	if r.Version != SchemaVersion {
 		return fmt.Errorf("evidence: version %d, want %d", r.Version, SchemaVersion)
 	}
+	// What a record of each kind cannot do without.
 	switch r.Kind {
 	case Start:
 		return nil
@@ -313,6 +343,8 @@ func (r *Record) Validate() error {
 		return require(len(r.Locks) == 1, "a held goroutine without its locks")
 	case Triggers:
 		return require(r.Trigger != nil && len(r.Trigger.Functions) > 0, "an acquisition without functions")
+	case Stepped:
+		return require(r.Step != nil && r.Step.Stack != "", "step without a stack")
 	case Leak:
 		return require(r.Leak != nil && r.Leak.Stack != "", "leaked goroutine without a stack")
 	}

@@ -66,7 +66,10 @@ func configure(path string) (problem string) {
 	}
 	random = mix(seed)
 	noise.turns = policy.NewTurns(seed)
-	for _, step := range []func() string{readSites, readSections, readTurns, readInjected, parseNoise, parseKnown} {
+	lateness.seed = seed
+	for _, step := range []func() string{
+		readSites, readSections, readTurns, readIsolation, readInjected, parseNoise, parseKnown,
+	} {
 		if problem := step(); problem != "" {
 			return problem
 		}

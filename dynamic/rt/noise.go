@@ -303,7 +303,7 @@ var schedule struct {
 func startSchedule() {
 	schedule.settings.Seed, schedule.settings.Strength = random, noise.strength
 	schedule.policy = policy.New(schedule.name, schedule.settings)
-	perturbs = schedule.policy != nil || noise.where == guided && noise.prob > 0 && schedule.name == ""
+	perturbs = isolation.on || schedule.policy != nil || noise.where == guided && noise.prob > 0 && schedule.name == ""
 }
 
 // drFinder is the name of the schedule that holds goroutines before locks by what package locks knows: where they make
@@ -342,6 +342,15 @@ const wakeup = 50_000 // nanoseconds
 // if it is the place's turn. It reads the goroutine's stack last, which takes microseconds: a loop may acquire a lock
 // at every place all the time.
 func perturb(e policy.Event, place uint64) {
+	if isolation.on {
+		switch e {
+		case policy.Acquiring:
+			isolate(isolated{true, place}, goid(getg()))
+		case policy.Started, policy.Forked:
+			comeLate(e, place)
+		}
+		return
+	}
 	times := &perturbed.times[place%256]
 	if schedule.policy == nil && (!noise.turns.Has(e, place) || times.Load() >= holdsAtSite) {
 		return

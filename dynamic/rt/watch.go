@@ -279,6 +279,10 @@ func visitSite(a *access, bit uintptr) {
 		if goidOffset != 0 {
 			a.goid = goid(g)
 		}
+		if isolation.on {
+			isolateAccess(a, g)
+			return
+		}
 		if ns, now := consider(g, a, n); ns != 0 {
 			hold(g, a, now, ns)
 			return

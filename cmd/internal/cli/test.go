@@ -128,7 +128,9 @@ func (o *testOptions) declare(fs *flag.FlagSet) {
 		"a window such as @20ms, a goroutine is held there at once; replay commands use it")
 	fs.StringVar(&o.hold, "hold", "",
 		"hold a goroutine between two locks acquired at these `places`, file:line:column[,…], until\n"+
-			"another goroutine waits for the first; replay commands of deadlocks use it")
+			"another goroutine waits for the first; with a length such as @10ms, it is held before the\n"+
+			"lock, or the access, at the place for so long, and there is no other noise; replay\n"+
+			"commands use it")
 	fs.IntVar(&o.replays, "replays", defaultReplays,
 		"try the replay command of each finding `n` times, in at most half the time of the runs")
 	within(fs, "replays", &o.replays, 0, math.MaxInt, "a number")
@@ -471,7 +473,12 @@ func (m *monitored) run(c *call, p planner.Options, out io.Writer) (*testrun.Don
 		}
 	}
 	if m.hold != "" {
-		if cfg.Hold, err = locksAt(pl, m.hold); err != nil {
+		locks := func(place string) ([]uint64, error) { return locksAt(pl, place) }
+		between, pauses, err := arm.SplitPauses(m.hold, locks, place)
+		if err == nil && between != "" {
+			cfg.Hold, err = locks(between)
+		}
+		if cfg.Pauses = pauses; err != nil {
 			return nil, gocmd.Refuse("-hold: "+err.Error(), "name where locks are acquired, as findings do")
 		}
 	}

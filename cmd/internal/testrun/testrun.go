@@ -259,6 +259,8 @@ func watch(p *progress.Reporter, verbose bool) func(campaign.Event) {
 			caught++
 		case campaign.Comparing:
 			p.At(e.Run-1, e.Runs, "sections compared: split, and left whole")
+		case campaign.Isolating:
+			p.At(e.Run-1, e.Runs, "places tried at which a pause makes a test of "+e.Package+" fail")
 		case campaign.Replaying:
 			p.At(e.Run-1, e.Runs, "replays of findings tried")
 		case campaign.Measuring:

@@ -193,6 +193,7 @@ func acquire(want request, try func() bool, lock func()) {
 		lock()
 	}
 	me.took(want)
+	rt.Acquired(want.site, want.addr)
 	if finder.on {
 		acquired(me.id, want.site)
 	}
@@ -205,6 +206,7 @@ func took(got request) {
 	if me.owner != nil {
 		me.took(got)
 	}
+	rt.Acquired(got.site, got.addr)
 	if finder.on {
 		acquired(me.id, got.site)
 	}

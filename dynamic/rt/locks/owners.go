@@ -190,6 +190,7 @@ func (o *owner) drop(r request) (site uint64, ok bool) {
 // release notes that the running goroutine is about to release a lock. One that another
 // goroutine has acquired is handed over: nothing follows from who holds it.
 func release(r request) {
+	rt.Released(r.site, r.addr)
 	if r.handedOver() {
 		return
 	}

@@ -107,6 +107,18 @@ func PanicOf(crash []byte) (p Panic, ok bool) {
 	return p, len(p.Goroutine.Stack) > 0
 }
 
+// PanickedTest returns the test that the goroutine is of which ended a process, as its calls and the go statement show
+// that; "" where they do not.
+func PanickedTest(crash []byte) string {
+	p, _ := PanicOf(crash)
+	for _, f := range slices.Concat(p.Goroutine.Stack, p.Goroutine.Created) {
+		if test := testOfFrame(f.Function); test != "" && strings.HasSuffix(f.File, "_test.go") {
+			return test
+		}
+	}
+	return ""
+}
+
 // IsRuntime reports whether a function is one by which the runtime or package sync
 // fails.
 func IsRuntime(function string) bool {

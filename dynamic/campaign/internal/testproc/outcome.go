@@ -86,7 +86,7 @@ func (p *Process) Asleep() string {
 // TestsFailed reports whether the tests failed by themselves. A time limit of Interlock's says nothing of them.
 func (p *Process) TestsFailed() bool { return p.Outcome != Passed && p.Outcome != CutShort }
 
-// FailedTests returns the top-level tests that failed or hung, in order.
+// FailedTests returns the top-level tests that failed or hung, in order; of a panic, the one that the goroutine is of.
 func (p *Process) FailedTests() []string {
 	var tests []string
 	if p.Hangs() {
@@ -96,6 +96,9 @@ func (p *Process) FailedTests() []string {
 		if name := string(m[1]); !slices.Contains(tests, name) {
 			tests = append(tests, name)
 		}
+	}
+	if test := stacktext.PanickedTest(p.Crash); len(tests) == 0 && p.Outcome == Panicked && test != "" {
+		tests = append(tests, test) // package testing names the test only where that panics itself
 	}
 	slices.Sort(tests)
 	return tests

@@ -1,0 +1,150 @@
+package crossing
+
+import (
+	"go/ast"
+	"go/token"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/interlock-go/interlock/atomicsets/plan"
+	"github.com/interlock-go/interlock/atomicsets/sites"
+	"github.com/interlock-go/interlock/dynamic/evidence"
+)
+
+// Meant reports whether a section may be split on purpose, so that a test which fails by that expects too much:
+//
+//	if version != d.version { return ErrConflict }    the section finds out by itself, as by a CompareAndSwap
+//	// Ratio is approximate while others count.       its comment says so
+//	state = running; …; state = done                  somebody looks at one variable in between
+func (c *Crossing) Meant(p *plan.Plan, pkgs []*sites.Package) bool {
+	last := p.Site(c.Last.Site)
+	return c.isProgress(p) || strings.Contains(last.Expr+last.Source, "CompareAndSwap") ||
+		c.comparesAgain(pkgs, last) || c.isInexact(pkgs)
+}
+
+// isProgress reports whether one variable is stored twice, and the other goroutine has only looked at it.
+func (c *Crossing) isProgress(p *plan.Plan) bool {
+	return !c.IsEarly() && c.ReadsOnly() && p.Site(c.First.Site).Variable == p.Site(c.Last.Site).Variable
+}
+
+// ReadsOnly reports whether the other goroutine has stored nothing in between: whether it looked too early is for the
+// test to say, which must not wait by time then.
+func (c *Crossing) ReadsOnly() bool {
+	return c.Came.What == evidence.StepRead && c.Went.What == evidence.StepRead
+}
+
+// comparesAgain reports whether the last access is compared with a variable, which may hold what was read before.
+func (c *Crossing) comparesAgain(pkgs []*sites.Package, last *plan.Site) (compares bool) {
+	if c.IsEarly() || c.First.What != evidence.StepRead {
+		return false
+	}
+	inspectFile(pkgs, last.File, func(q *sites.Package, n ast.Node) {
+		b, ok := n.(*ast.BinaryExpr)
+		if !ok || b.Op != token.EQL && b.Op != token.NEQ {
+			return
+		}
+		for _, side := range [2][2]ast.Expr{{b.X, b.Y}, {b.Y, b.X}} {
+			at := q.Fset.PositionFor(side[0].Pos(), false)
+			id, isName := ast.Unparen(side[1]).(*ast.Ident)
+			if at.Line == last.Line && at.Column == last.Column && isName {
+				compares = compares || q.Info.Types[id].Value == nil && !q.Info.Types[id].IsNil()
+			}
+		}
+	})
+	return compares
+}
+
+// isInexact reports whether the comment of a function that one of the goroutines is in says that others may come in.
+func (c *Crossing) isInexact(pkgs []*sites.Package) bool {
+	for _, f := range slices.Concat(c.First.Frames, c.Last.Frames, c.Came.Frames, c.Went.Frames) {
+		if saysInexact(pkgs, f.Function) {
+			return true
+		}
+	}
+	return false
+}
+
+// inexact matches comments on results that others may change meanwhile.
+var inexact = regexp.MustCompile(`(?i)\b(approximat\w*|estimat\w*|inexact|roughly|best[- ]effort|stale|` +
+	`not (be )?(exact|precise|atomic|consistent)|eventual\w*|tries? again|retr(y|ies)|snapshot)\b`)
+
+// saysInexact reports whether the comment of a function, named as in a stack, says that its result is inexact.
+func saysInexact(pkgs []*sites.Package, function string) (says bool) {
+	for _, p := range pkgs {
+		rest, ok := strings.CutPrefix(function, p.Path+".")
+		if !ok {
+			continue
+		}
+		for _, f := range p.Files {
+			for _, d := range f.Decls {
+				fn, isFunc := d.(*ast.FuncDecl)
+				says = says || isFunc && fn.Doc != nil && methodOf(rest) == fn.Name.Name && inexact.MatchString(fn.Doc.Text())
+			}
+		}
+	}
+	return says
+}
+
+// methodOf returns the name of the declared function in one as a stack has it, (*T[...]).M.func1.
+func methodOf(function string) string {
+	function = strings.ReplaceAll(function, "[...]", "")
+	if _, method, ok := strings.Cut(function, ")."); ok {
+		function = method
+	}
+	name, rest, ok := strings.Cut(function, ".")
+	if ok && !strings.HasPrefix(rest, "func") { // T.M
+		name, _, _ = strings.Cut(rest, ".")
+	}
+	return name
+}
+
+// Polls reports whether the tests of a package wait in loops for others to get on, without a lock or channel:
+//
+//	for !s.Ready() { runtime.Gosched() }    for s.Len() > 0 {}
+func Polls(pkgs []*sites.Package, path string) (polls bool) {
+	for _, p := range pkgs {
+		if p.Path != path && p.Path != path+"_test" {
+			continue
+		}
+		for _, f := range p.Files {
+			if !strings.HasSuffix(p.Fset.PositionFor(f.Package, false).Filename, "_test.go") {
+				continue
+			}
+			ast.Inspect(f, func(n ast.Node) bool {
+				switch n := n.(type) {
+				case *ast.ForStmt:
+					polls = polls || len(n.Body.List) == 0 && n.Cond != nil && hasCall(n.Cond)
+				case *ast.SelectorExpr:
+					polls = polls || n.Sel.Name == "Gosched"
+				}
+				return !polls
+			})
+		}
+	}
+	return polls
+}
+
+func hasCall(e ast.Expr) (has bool) {
+	ast.Inspect(e, func(n ast.Node) bool {
+		_, is := n.(*ast.CallExpr)
+		has = has || is
+		return !has
+	})
+	return has
+}
+
+// inspectFile calls f for each node of a file, named relative to the root of its module.
+func inspectFile(pkgs []*sites.Package, file string, f func(*sites.Package, ast.Node)) {
+	for _, p := range pkgs {
+		for _, syntax := range p.Files {
+			name := p.Fset.PositionFor(syntax.Package, false).Filename
+			if name == file || strings.HasSuffix(strings.ReplaceAll(name, "\\", "/"), "/"+file) {
+				ast.Inspect(syntax, func(n ast.Node) bool {
+					f(p, n)
+					return true
+				})
+			}
+		}
+	}
+}

@@ -1,0 +1,252 @@
+package campaign
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"maps"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/interlock-go/interlock/analyzers/finding"
+	"github.com/interlock-go/interlock/atomicsets/plan"
+	"github.com/interlock-go/interlock/dynamic/build"
+	"github.com/interlock-go/interlock/dynamic/campaign/arm"
+	"github.com/interlock-go/interlock/dynamic/campaign/internal/crossing"
+	"github.com/interlock-go/interlock/dynamic/campaign/internal/recorded"
+)
+
+// A test that fails under noise alone, and that no finding explains, is run again with one pause at a time, until a
+// place is found at which a goroutine has to be held for the test to fail. The steps of such a run show which accesses
+// of other goroutines came into what that one was doing (package crossing). Then runs of three kinds decide whether the
+// test fails by that, see [explained]. Tests that have not failed are tried as well, for a shorter time: noise at
+// random may never have come into a section that a pause of this length finds at once.
+
+const (
+	// pauseLength is for how long a goroutine is held: others have to get through what they do meanwhile.
+	pauseLength = 10 * time.Millisecond
+	// orders is how many orders of the goroutines there are, by which of them begin late, see dynamic/rt. The search goes
+	// through the places with each.
+	orders = 4
+	// fewFailures is in how many runs a test has to fail where it does so in the first one, and in each second one.
+	fewFailures = 2
+	// mostUnclear is how often a place is tried at which the test fails and nothing crosses.
+	mostUnclear = 2
+	// mostCrossings is how many are tried of one place.
+	mostCrossings = 4
+	// isolateLimit bounds the search for what one test fails by.
+	isolateLimit = 12 * time.Second
+	// probeLimit does so for a package whose tests have not failed, beside the time that they take under the
+	// happens-before engine.
+	probeLimit = 4 * time.Second
+)
+
+// isolate makes the runs for each package with such a test.
+func (c *campaign) isolate(ctx context.Context) {
+	if !c.cfg.auto() || len(c.cfg.Pauses)+len(c.cfg.Hold) > 0 {
+		return
+	}
+	c.finish() // what is confirmed by now needs no search
+	for i := range c.result.Packages {
+		pkg := &c.result.Packages[i]
+		limit := c.timeToIsolate(pkg)
+		if limit == 0 || !c.cfg.Binaries[i].Monitored || c.isConfirmed(pkg) {
+			continue
+		}
+		s := &isolation{
+			campaign: c, pkg: pkg, binary: c.cfg.Binaries[i], test: c.testToIsolate(pkg), uses: LockUses(c.seen.pkgs),
+			end: time.Now().Add(min(c.replayTime(1)/2, limit)), unclear: map[arm.Place]int{},
+		}
+		found, err := s.search(ctx)
+		if err != nil && !errors.Is(err, recorded.ErrNotRecorded) { // a campaign of the past had less time
+			c.problem("looking for why the tests of %s fail under noise: %v", pkg.Package, err)
+		}
+		if found != nil {
+			c.seen.isolated = append(c.seen.isolated, found)
+		}
+	}
+}
+
+// timeToIsolate returns for how long it is to be found out why tests of the package fail; 0 is not at all: no two
+// goroutines of theirs have come to one variable, or they fail without noise, or in another way.
+func (c *campaign) timeToIsolate(pkg *PackageResult) time.Duration {
+	f := pkg.UnderNoiseFirst
+	switch {
+	case pkg.Plain != Passed, f == nil && len(pkg.learned.gaps) == 0:
+		return 0
+	case f == nil:
+		return probeLimit + c.time.exact
+	case f.Outcome != Failed && f.Outcome != Panicked:
+		return 0
+	}
+	return isolateLimit
+}
+
+// isConfirmed reports whether a finding may say why tests of the package fail.
+func (c *campaign) isConfirmed(pkg *PackageResult) bool {
+	return slices.ContainsFunc(c.result.Findings, func(f *finding.Finding) bool {
+		return f.Status == finding.Confirmed && f.Evidence.Test == pkg.Package
+	})
+}
+
+// choosesTest reports whether one test may run alone: the user has chosen none.
+func (c *campaign) choosesTest() bool {
+	return !strings.Contains(strings.Join(goFlags(c.cfg), " "), "-run=")
+}
+
+// testToIsolate returns the test that fails under noise, as a pattern: "" is all of them.
+func (c *campaign) testToIsolate(pkg *PackageResult) string {
+	if len(pkg.Tests) == 0 || !c.choosesTest() {
+		return ""
+	}
+	return pkg.Tests[0]
+}
+
+// isolation is the search for why the tests of a package fail.
+type isolation struct {
+	*campaign
+	pkg     *PackageResult
+	binary  build.Binary
+	test    string // as a pattern: "" is all
+	end     time.Time
+	uses    map[uint64]LockUse
+	runs    int
+	tried   int
+	unclear map[arm.Place]int // how often the test has failed by a pause there, and nothing crosses
+}
+
+// search goes through the places.
+func (s *isolation) search(ctx context.Context) (*explained, error) {
+	plain, err := s.run(ctx, "until=a0", 0)
+	if err != nil || plain.failed {
+		return nil, err
+	}
+	places := s.places(plain.reached)
+	// One run of each place is made, and then another one of each, in another order of the goroutines.
+	for round := range orders {
+		for i, at := range places {
+			if ctx.Err() != nil || time.Now().After(s.end) {
+				return nil, nil
+			}
+			s.progress(Event{Kind: Isolating, Run: round*len(places) + i + 1, Runs: orders * len(places),
+				Package: s.pkg.Package})
+			if s.unclear[at] >= mostUnclear {
+				continue
+			}
+			crossings, err := s.failsAt(ctx, at, round)
+			if err != nil {
+				return nil, err
+			}
+			for _, x := range crossings {
+				found, err := s.try(ctx, at, x, round)
+				if found != nil || err != nil {
+					return found, err
+				}
+			}
+		}
+	}
+	return nil, nil
+}
+
+// places lists where a goroutine may have to be held: first the acquisitions of locks, then the accesses, in the
+// packages that the test has reached.
+func (s *isolation) places(reached map[uint32]bool) (all []arm.Place) {
+	packages := map[string]bool{}
+	sites := maps.Clone(s.seen.reached) // by other runs, in other orders
+	maps.Copy(sites, reached)
+	for id := range sites {
+		if at := s.cfg.Plan.Site(id); at != nil {
+			packages[at.Package] = true
+		}
+	}
+	// Locks come first: few places are before one, and many bugs.
+	for id, u := range s.uses {
+		if acquires := u.Method == "Lock" || u.Method == "RLock"; acquires && packages[u.Package] && !isTestFile(u.File) {
+			all = append(all, arm.Place{Use: id})
+		}
+	}
+	slices.SortFunc(all, func(a, b arm.Place) int {
+		p, q := s.uses[a.Use].Position, s.uses[b.Use].Position
+		return cmp.Or(cmp.Compare(p.File, q.File), cmp.Compare(p.Line, q.Line), cmp.Compare(p.Column, q.Column))
+	})
+	for _, id := range slices.Sorted(maps.Keys(sites)) {
+		if at := s.cfg.Plan.Site(id); at != nil && !isTestFile(at.File) {
+			all = append(all, arm.Place{Site: id})
+		}
+	}
+	return all
+}
+
+func isTestFile(file string) bool { return strings.HasSuffix(file, "_test.go") }
+
+// failsAt returns what may be why the test fails where goroutines are held at the place: nothing where it passes then.
+func (s *isolation) failsAt(ctx context.Context, at arm.Place, order int) ([]crossing.Crossing, error) {
+	failed, err := s.failure(ctx, at, order)
+	if failed == nil || err != nil {
+		return nil, err
+	}
+	later := &isolatedRun{}
+	if failed.panicked != 0 {
+		if later, err = s.passing(ctx, at); err != nil {
+			return nil, err
+		}
+	}
+	source := crossing.Source{IsOurs: s.isOurs, Variable: func(site uint32) plan.Variable {
+		return s.cfg.Plan.Site(site).Variable
+	}}
+	found := crossing.Find(failed.steps, later.steps, source)
+	if failed.panicked != 0 {
+		found = append(found, crossing.FindEarly(failed.steps, later.steps, failed.panicked, source)...)
+	}
+	if len(found) == 0 {
+		s.unclear[at]++
+	}
+	return found[:min(len(found), mostCrossings)], nil
+}
+
+// failure returns a run with its steps in which the test fails as goroutines are held at the place, or nil. The first
+// run of the place has no steps: these take time.
+func (s *isolation) failure(ctx context.Context, at arm.Place, order int) (*isolatedRun, error) {
+	failures := 0
+	for n := 0; failures < fewFailures || n < fewFailures; n++ {
+		what := pauseAt(at, pauseLength)
+		if n > 0 {
+			what += ",steps=1"
+		}
+		r, err := s.run(ctx, what, order)
+		if err != nil {
+			return nil, err
+		}
+		if r.failed {
+			failures++
+			if s.test == "" && len(r.tests) > 0 && s.choosesTest() {
+				s.test = r.tests[0]
+			}
+		}
+		switch {
+		case r.failed && n > 0:
+			return r, nil
+		case 4*failures <= n:
+			return nil, nil
+		}
+	}
+	return nil, nil
+}
+
+// passing returns a run with its steps, in which goroutines come to the place and go on at once: what they do behind it
+// is not seen where the process ends while they are held.
+func (s *isolation) passing(ctx context.Context, at arm.Place) (r *isolatedRun, err error) {
+	for order := range orders {
+		if r, err = s.run(ctx, pauseAt(at, 0)+",steps=1", order); err != nil || !r.failed && !r.unusable {
+			break
+		}
+	}
+	return r, err
+}
+
+// isOurs reports whether a file is one of the module, and not of its tests.
+func (s *isolation) isOurs(file string) bool {
+	return !isTestFile(file) && !filepath.IsAbs(userPath(s.cfg, file))
+}

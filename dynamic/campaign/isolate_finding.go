@@ -1,0 +1,210 @@
+package campaign
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/interlock-go/interlock/analyzers/finding"
+	"github.com/interlock-go/interlock/atomicsets/plan"
+	"github.com/interlock-go/interlock/dynamic/campaign/arm"
+	"github.com/interlock-go/interlock/dynamic/campaign/internal/crossing"
+	"github.com/interlock-go/interlock/dynamic/campaign/internal/stacktext"
+	"github.com/interlock-go/interlock/dynamic/evidence"
+)
+
+// isolatedFinding makes the finding of a test that fails under noise alone where what another goroutine does comes into
+// a section.
+func (t *tally) isolatedFinding(cfg *Config, e *explained) *finding.Finding {
+	if e.IsEarly() {
+		return t.earlyFinding(cfg, e)
+	}
+	first, came, last := t.access(cfg, side(&e.First)), t.access(cfg, side(&e.Came)), t.access(cfg, side(&e.Last))
+	first.Step, came.Step, last.Step = 1, 2, 3
+	words := wordsOf(t.kindOf(e))
+	v := finding.Variable(t.plan.Site(e.First.Site).Variable)
+	at := t.positionOf(e.at)
+	f := &finding.Finding{
+		Code: words.code, Status: finding.Confirmed,
+		Title:    fmt.Sprintf("%s of %s split by a remote %s (%s)", words.both, v, plainVerb(came.Mode), e.pattern()),
+		Message:  t.isolatedStory(cfg, e, words, &first, &came, &last),
+		Variable: v,
+		Accesses: []finding.Access{last, first, came},
+		Section: &finding.Section{
+			Kind: t.kindOf(e), Function: functionOf(e), Entry: first.Position, End: last.Position, Allows: []finding.Mode{},
+			EntryCall: t.callAt(cfg, e, &e.First, first.Position), EndCall: t.callAt(cfg, e, &e.Last, last.Position),
+		},
+		Evidence: &finding.Evidence{
+			Engine: "watch", Run: t.runs, Runs: e.counts[pausedInside].runs, Hits: e.counts[pausedInside].failed,
+			Count: e.counts[pausedInside].failed,
+			Seed:  e.seed, Test: e.pkg, Harmful: true, Pattern: e.pattern(),
+		},
+	}
+	f.Notes = append(f.Notes, e.counted(at))
+	t.replaysPause(cfg, e, f)
+	return f
+}
+
+// replaysPause sets in f the command that holds goroutines where the test fails by that.
+func (t *tally) replaysPause(cfg *Config, e *explained, f *finding.Finding) {
+	r := replay{pkg: e.pkg, seed: e.seed, test: e.test, pause: fmt.Sprintf("%s@%v", t.positionOf(e.at), pauseLength)}
+	f.Evidence.Replay = r.command(cfg)
+	t.shown = append(t.shown, shown{f, r, (*tally).testsFail})
+}
+
+// testsFail reports whether the tests have failed in the run.
+func (t *tally) testsFail() bool {
+	for _, r := range t.tests {
+		if r.outcome != Passed && r.excuse == "" {
+			return true
+		}
+	}
+	return false
+}
+
+// earlyFinding makes the finding of a test that panics since one goroutine reads what another one has not stored yet.
+func (t *tally) earlyFinding(cfg *Config, e *explained) *finding.Finding {
+	read, store := t.access(cfg, side(&e.Came)), t.access(cfg, side(&e.Last))
+	read.Step, store.Step = 1, 2
+	v := finding.Variable(t.plan.Site(e.Came.Site).Variable)
+	f := &finding.Finding{
+		Code: finding.WrittenLate, Status: finding.Confirmed,
+		Title: fmt.Sprintf("%s is read before it is first stored: nothing has the reader wait", v),
+		Message: fmt.Sprintf("Goroutine %d was to read %s in %s before goroutine %d came to store %s in %s for the first "+
+			"time, and then panicked. The lock or atomic access that both use does not decide which one comes first.",
+			e.Came.GID, read.Expr, read.Function, e.Last.GID, store.Expr, store.Function),
+		Variable: v,
+		Accesses: []finding.Access{store, read},
+		Evidence: &finding.Evidence{
+			Engine: "watch", Run: t.runs, Runs: e.counts[pausedInside].runs, Hits: e.counts[pausedInside].failed,
+			Count: e.counts[pausedInside].failed,
+			Seed:  e.seed, Test: e.pkg, Harmful: true,
+		},
+	}
+	f.Notes = append(f.Notes, e.counted(t.positionOf(e.at)))
+	t.replaysPause(cfg, e, f)
+	return f
+}
+
+// side returns a step as a side of a split section.
+func side(s *crossing.Step) *evidence.Side {
+	return &evidence.Side{Site: s.Site, Write: s.What == evidence.StepWrite, Addr: s.Addr, Size: s.Size, GID: s.GID,
+		Stack: s.Stack}
+}
+
+// pattern names the interleaving as evidence.SplitSection does.
+func (e *explained) pattern() string {
+	split := evidence.SplitSection{Entry: side(&e.First), Remote: side(&e.Came), End: side(&e.Last)}
+	return split.Pattern()
+}
+
+// functionOf returns the function that has the section, as accesses name it.
+func functionOf(e *explained) string {
+	_, function := stacktext.SplitName(e.Function)
+	return function
+}
+
+// kindOf returns the kind of the section: by whether what was read first is tested, and whether what comes last stores
+// it again.
+func (t *tally) kindOf(e *explained) string {
+	file := ""
+	for _, f := range e.First.Frames {
+		if f.Function == e.Function {
+			file = f.File
+		}
+	}
+	one := t.plan.Site(e.First.Site).Variable == t.plan.Site(e.Last.Site).Variable
+	switch {
+	case e.First.What == evidence.StepRead && crossing.Tests(t.pkgs, file, e.FirstLine, e.LastLine):
+		return plan.TestAndUse
+	case e.First.What == evidence.StepRead && e.Last.What == evidence.StepWrite && one:
+		return plan.LoadAndStore
+	}
+	return plan.Invariant
+}
+
+// callAt returns the call in the function of the section that leads to an access, or nil where that is in the function
+// itself.
+func (t *tally) callAt(cfg *Config, e *explained, s *crossing.Step, at finding.Position) *finding.Position {
+	for i, f := range s.Frames {
+		if f.Function == e.Function && i < len(s.Frames)-1 {
+			return &finding.Position{File: userPath(cfg, f.File), Line: f.Line}
+		}
+	}
+	return nil
+}
+
+// isolatedStory reports what happened, in its order.
+func (t *tally) isolatedStory(
+	cfg *Config, e *explained, words words, first, came, last *finding.Access,
+) string {
+	text := fmt.Sprintf("Goroutine %d was to %s %s in %s (%s)", e.First.GID, verb(first.Mode), first.Expr, first.Function,
+		words.entry)
+	text += fmt.Sprintf(" and, later in %s, to %s %s (%s). In between goroutine %d was to %s %s in %s",
+		functionOf(e), verb(last.Mode), last.Expr, words.end, e.Came.GID, verb(came.Mode), came.Expr, came.Function)
+	if e.Went.Site != e.Came.Site {
+		went := t.access(cfg, side(&e.Went))
+		text += fmt.Sprintf(", and to %s %s", verb(went.Mode), went.Expr)
+	}
+	return text + fmt.Sprintf("; no serial order of the two has this result: %s. %s fails by that.", e.pattern(),
+		whichTest(e))
+}
+
+func whichTest(e *explained) string {
+	if e.test == "" {
+		return "The tests of " + e.pkg
+	}
+	return e.test
+}
+
+// String returns the rate in words.
+func (f failures) String() string { return finding.OfRuns(f.failed, f.runs) }
+
+// counted reports what the runs have shown.
+func (e *explained) counted(at finding.Position) string {
+	test := whichTest(e)
+	if e.test == "" {
+		test = "the tests"
+	}
+	said := ""
+	if e.said != "" {
+		said = fmt.Sprintf(" (%s)", e.said)
+	}
+	text := fmt.Sprintf("with a pause of %v before %s:%d, %s fails in %s%s; in %s with the same pause where the other "+
+		"goroutine is kept away ", pauseLength, at.File, at.Line, test,
+		e.counts[pausedInside], said, e.counts[pausedApart])
+	if e.IsEarly() {
+		return text + "until the store"
+	}
+	return text + fmt.Sprintf("until the section has ended, and in %s with the same pause ahead of the section",
+		e.counts[pausedAhead])
+}
+
+// positionOf returns where a place is.
+func (t *tally) positionOf(p arm.Place) finding.Position {
+	if p.Use != 0 {
+		return LockUses(t.pkgs)[p.Use].Position
+	}
+	return t.position(p.Site)
+}
+
+// withIsolated adds the findings of tests that fail under noise alone. One of a section that was split already proves
+// that.
+func (t *tally) withIsolated(cfg *Config, all []*finding.Finding) []*finding.Finding {
+	for _, e := range t.isolated {
+		f := t.isolatedFinding(cfg, e)
+		same := slices.IndexFunc(all, func(g *finding.Finding) bool {
+			return g.Section != nil && f.Section != nil && g.Variable == f.Variable &&
+				g.Section.Function == f.Section.Function && strings.HasPrefix(string(g.Code), "IL2")
+		})
+		if same >= 0 {
+			all[same].Status, all[same].Evidence.Harmful = finding.Confirmed, true
+			all[same].Notes = append(slices.DeleteFunc(all[same].Notes, func(n string) bool {
+				return strings.HasPrefix(n, "predicted")
+			}), f.Notes...)
+			continue
+		}
+		all = append(all, f)
+	}
+	return all
+}
