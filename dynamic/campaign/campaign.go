@@ -51,6 +51,7 @@ func Run(ctx context.Context, cfg Config) (*Result, error) {
 	c.result.PerRun = c.asLoaded(c.result.PerRun)
 	isCut := err != nil || next == Abandon
 	err = c.ended(ctx, err)
+	// Whether a split does harm, and which pause makes a test fail, is shown by runs of single tests.
 	if !isCut {
 		c.compare(ctx)
 		c.isolate(ctx)

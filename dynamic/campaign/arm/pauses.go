@@ -49,8 +49,8 @@ func SplitPauses(places string, locks func(string) ([]uint64, error), at func(st
 			continue
 		}
 		length, err := time.ParseDuration(window)
-		if err != nil || length <= 0 || length > longestHold {
-			return "", nil, fmt.Errorf("the pause in %q is no duration of at most %s, such as 10ms", text, longestHold)
+		if err != nil || length <= 0 || length > LongestHold {
+			return "", nil, fmt.Errorf("the pause in %q is no duration of at most %s, such as 10ms", text, LongestHold)
 		}
 		uses, err := locks(place)
 		if err == nil {
