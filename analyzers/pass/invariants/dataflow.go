@@ -68,7 +68,7 @@ func (d *dataFlow) followLocal(place ssa.Value) {
 		case *ssa.FieldAddr:
 			place = p.X
 		case *ssa.Alloc, *ssa.MakeMap, *ssa.MakeSlice:
-			d.follow(p.(ssa.Value))
+			d.follow(p)
 			return
 		default:
 			return
