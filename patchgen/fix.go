@@ -139,7 +139,7 @@ func candidates(in Input, bold bool) ([]candidate, error) {
 		list = append(list, candidate{s.Name, func() (*strategy.Patch, error) {
 			out, err := strategy.Try(s, p)
 			if err == nil {
-				out.Claim.Tested, out.Claim.Neighbors = tested, neighbors
+				out.Claim.Tested, out.Claim.Neighbors, out.Claim.HasPatch = tested, neighbors, in.hasPatch
 				for _, also := range out.Claim.Also {
 					out.Notes = append(out.Notes, fmt.Sprintf("the same goroutines race for %s too, which is covered with it", also))
 				}
@@ -258,13 +258,17 @@ func (in Input) neighbors(p *strategy.Problem) (list []validate.Neighbor, err er
 		return nil, err
 	}
 	for _, n := range judge.Neighbors(p.Claimed(), raced) {
-		v := finding.Variable{Package: n.Variable.Package, Type: n.Variable.Type, Name: n.Variable.Name}
-		if in.HasPatch == nil || !in.HasPatch(v) {
+		if !in.hasPatch(n.Variable) {
 			list = append(list, n)
 			p.Cover(n.Variable)
 		}
 	}
 	return list, nil
+}
+
+// hasPatch reports whether a race for another variable has a patch of its own, or one is to come.
+func (in Input) hasPatch(v validate.Variable) bool {
+	return in.HasPatch != nil && in.HasPatch(finding.Variable{Package: v.Package, Type: v.Type, Name: v.Name})
 }
 
 // placesOf returns the place of an access, and those of the calls that led there.

@@ -78,6 +78,8 @@ type Claim struct {
 	Also []Variable
 	// Neighbors are variables for which the goroutines that race for Variable race too: see [Validator.Neighbors].
 	Neighbors []Neighbor
+	// HasPatch reports whether another patch is for a variable, made or to come; nil: none is.
+	HasPatch func(Variable) bool
 }
 
 // Validator judges patches of one module. It keeps what it has worked out of

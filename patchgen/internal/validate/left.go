@@ -39,7 +39,7 @@ func (j *judge) leftBeside() {
 			continue
 		}
 		i := slices.IndexFunc(all, func(b field) bool { return a.conflicts(b) })
-		if i < 0 || a.write && len(a.locks) > 0 {
+		if i < 0 || a.write && len(a.locks) > 0 || s.claim.HasPatch != nil && s.claim.HasPatch(v) {
 			continue
 		}
 		known = append(known, v)
