@@ -58,7 +58,7 @@ func (c *Crossing) comparesAgain(pkgs []*sites.Package, last *plan.Site) (compar
 // isInexact reports whether the comment of a function that one of the goroutines is in says that others may come in.
 func (c *Crossing) isInexact(pkgs []*sites.Package) bool {
 	for _, f := range slices.Concat(c.First.Frames, c.Last.Frames, c.Came.Frames, c.Went.Frames) {
-		if saysInexact(pkgs, f.Function) {
+		if SaysInexact(pkgs, f.Function) {
 			return true
 		}
 	}
@@ -69,8 +69,8 @@ func (c *Crossing) isInexact(pkgs []*sites.Package) bool {
 var inexact = regexp.MustCompile(`(?i)\b(approximat\w*|estimat\w*|inexact|roughly|best[- ]effort|stale|` +
 	`not (be )?(exact|precise|atomic|consistent)|eventual\w*|tries? again|retr(y|ies)|snapshot)\b`)
 
-// saysInexact reports whether the comment of a function, named as in a stack, says that its result is inexact.
-func saysInexact(pkgs []*sites.Package, function string) (says bool) {
+// SaysInexact reports whether the comment of a function, named as in a stack, says that its result is inexact.
+func SaysInexact(pkgs []*sites.Package, function string) (says bool) {
 	for _, p := range pkgs {
 		rest, ok := strings.CutPrefix(function, p.Path+".")
 		if !ok {
