@@ -22,7 +22,9 @@ const (
 	TouchesOfMethod     = 24  // variables that a caller sees
 	EventsOfSection     = 256 // accesses looked through for a section of access-interleaving invariants
 	EndsOfSection       = 64  // of a section that nobody has declared
-	LeadsOfFunction     = 8   // pairs in two critical sections that have to do with each other
+	EventsOfLeads       = 64  // accesses of a function in which such pairs are looked for, by calls too
+	BlocksOfLeads       = 128 // of that function
+	LeadsOfFunction     = 8   // pairs in two critical sections
 	ValuesOfLead        = 200 // that are computed from what the first of them has read
 	OperatorsFollowed   = 12  // from a value back to what it is computed from
 	SourcesFollowed     = 8   // values that a lock's object may be

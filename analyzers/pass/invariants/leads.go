@@ -20,9 +20,9 @@ const (
 	together     = "invariant"
 )
 
-// findLeads adds the leads of fn.
+// findLeads adds the leads of fn. A large function is left out: each event is looked at with those that follow it.
 func (f *finder) findLeads(fn *ssa.Function, b *body) {
-	if !f.counts(fn) {
+	if !f.counts(fn) || len(b.events) > knowledge.EventsOfLeads || len(fn.Blocks) > knowledge.BlocksOfLeads {
 		return
 	}
 	found := 0
@@ -34,13 +34,16 @@ func (f *finder) findLeads(fn *ssa.Function, b *body) {
 			continue
 		}
 		flow := &dataFlow{body: b, from: e}
+		ends := map[string][]*event{}
+		for _, u := range f.nextApart(b, e) {
+			declared := slices.ContainsFunc(f.spans, func(s *span) bool { return s.has(fn, e, u) })
+			if kind := f.kindOf(flow, e, u); kind != "" && !declared {
+				ends[kind] = append(ends[kind], u)
+			}
+		}
 		for _, kind := range []string{loadAndStore, testAndUse, together} {
-			ends := slices.DeleteFunc(f.nextApart(b, e), func(u *event) bool {
-				declared := slices.ContainsFunc(f.spans, func(s *span) bool { return s.has(fn, e, u) })
-				return declared || f.kindOf(flow, e, u) != kind
-			})
-			if len(ends) > 0 {
-				f.addLead(fn, e, ends, kind)
+			if len(ends[kind]) > 0 {
+				f.addLead(fn, e, ends[kind], kind)
 				found++
 			}
 		}
