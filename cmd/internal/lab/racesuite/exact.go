@@ -93,8 +93,9 @@ func runExact(ctx context.Context, testdata, tmp string, files *files, o options
 
 // ownEnds are ends of a process that say nothing of the engine. TestRaceWaitGroupReuse sleeps 50 ms between its
 // steps, which is too little on a busy machine. Where two racy accesses of a map are made at the same moment on two
-// processors, the runtime notices.
+// processors, the runtime notices. TestRaceChanCloseSend sends on a channel that another goroutine may have closed.
 var ownEnds = []string{
+	"panic: send on closed channel",
 	"panic: sync: WaitGroup is reused before previous Wait has returned",
 	"fatal error: concurrent map ",
 }
