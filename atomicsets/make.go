@@ -10,13 +10,13 @@ import (
 	"github.com/interlock-go/interlock/atomicsets/sites"
 )
 
-// Inputs is what a plan is made from. Only Module and Packages must be there:
-// without the rest, every site is monitored and no section is watched.
+// Inputs is the material of a plan. Only Module and Packages must be there: without the rest, every site is
+// monitored and no section is watched.
 type Inputs struct {
 	Module   string           // path of the main module
-	Packages []*sites.Package // whose sites the plan has
+	Packages []*sites.Package // the plan has their sites
 
-	// What the static passes found, package by package.
+	// Results of the static passes, package by package.
 	Findings []*finding.Finding   // suspected
 	Skips    []SkipSite           // proven to need no monitor
 	Guarded  []plan.Key           // always guarded, which nobody has proven: left out, except a part that Turn chooses
@@ -59,12 +59,12 @@ func (s Sources) wants(section *invariants.Section) bool {
 	return s.Invariants
 }
 
-// Made is a plan, and what became of its inputs.
+// Made is a plan, and the inputs that it could not use.
 type Made struct {
 	Plan      *plan.Plan
 	Findings  []*finding.Finding // that stay
 	Withdrawn []*finding.Finding // that the whole program refutes
-	Stale     []Stale            // what the repository file has no site for
+	Stale     []Stale            // entries of the repository file without a site
 }
 
 // Make makes the plan of a module. It changes nothing of in.
@@ -81,8 +81,7 @@ func Make(in Inputs) (*Made, error) {
 		return nil, err
 	}
 
-	// Sections that the code shows or declares, then what people have decided
-	// about them.
+	// Sections that the code shows or declares, then decisions of people about them.
 	if err := m.addSections(&in); err != nil {
 		return nil, err
 	}
@@ -92,7 +91,7 @@ func Make(in Inputs) (*Made, error) {
 		}
 	}
 
-	// Guarded sites go last, since what suspicions and sections name stays.
+	// Guarded sites go last, since the sites of suspicions and sections stay.
 	pruneGuarded(m.Plan, in.Guarded, in.Turn)
 	return m, nil
 }

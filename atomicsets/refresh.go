@@ -8,18 +8,16 @@ import (
 	"github.com/interlock-go/interlock/atomicsets/repository"
 )
 
-// Changes counts what a refresh did to a repository file.
+// Changes counts the ends that a refresh has changed in a repository file.
 type Changes struct{ Added, Removed, Kept int } // ends
 
-// Refresh brings f up to date with the sections that were inferred, which p
-// has before [Apply]: new sections and ends are added, and those of the kinds
-// that were inferred (kinds) that are gone from the code are removed, except
-// pinned sections and those of packages that p does not cover. What f has about
-// an end stays.
+// Refresh brings f up to date with the sections that were inferred, which p has before [Apply]: new sections
+// and ends are added, and those of the kinds that were inferred (kinds) that are gone from the code are
+// removed, except pinned sections and those of packages that p does not cover. The remarks of f on an end stay.
 func Refresh(f *repository.File, p *plan.Plan, kinds []string, covers func(pkg string) bool) Changes {
 	var n Changes
 	keys := NewKeys(p)
-	// Add what the code has and the file lacks.
+	// Add the sections that the file lacks.
 	now := map[repository.Key][]plan.End{}
 	for i := range p.Sections {
 		s := &p.Sections[i]
@@ -32,7 +30,7 @@ func Refresh(f *repository.File, p *plan.Plan, kinds []string, covers func(pkg s
 		}
 		n.Added += addEnds(in, keys, s)
 	}
-	// Remove what the code had, unless a person has spoken for it.
+	// Remove sections that the code has no longer, unless a person has spoken for them.
 	f.Sections = slices.DeleteFunc(f.Sections, func(s *repository.Section) bool {
 		if s.Kind == plan.UserSection || s.Pinned != "" || !slices.Contains(kinds, s.Kind) || !covers(s.Package) {
 			n.Kept += len(s.Ends)

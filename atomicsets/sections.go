@@ -33,9 +33,9 @@ func AddSections(p *plan.Plan, findings []*finding.Finding) error {
 	return checked(p)
 }
 
-// AddInvariants adds to p the sections that are declared in comments, and
-// candidates: pairs of consecutive accesses, with the A sets of [Allowed]. What
-// has no site, or one that is not monitored, is left out.
+// AddInvariants adds to p the sections that are declared in comments, and candidates: pairs of consecutive
+// accesses, with the A sets of [Allowed]. An access that has no site, or one that is not monitored, is left
+// out.
 func AddInvariants(p *plan.Plan, sections []invariants.Section) error {
 	at := newIndex(p)
 	for i := range sections {

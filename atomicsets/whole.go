@@ -26,10 +26,9 @@ func wholeSkips(verdicts []plan.Verdict) []SkipSite {
 // monitored.
 const monitoredPart = 10
 
-// pruneGuarded leaves out the sites at the places that static passes hold to be
-// always guarded. It comes last, when p has its suspicions and sections: what
-// these name stays. So do all sites of a tenth of the variables, which turn
-// chooses: another tenth each time that it grows by one.
+// pruneGuarded leaves out the sites at the places that static passes hold to be always guarded. It comes last,
+// when p has its suspicions and sections: their sites stay. So do all sites of a tenth of the variables, which
+// turn chooses: another tenth each time that it grows by one.
 func pruneGuarded(p *plan.Plan, guarded []plan.Key, turn uint64) {
 	inSections := map[plan.Variable]bool{}
 	for i := range p.Sections {

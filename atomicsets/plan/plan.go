@@ -8,7 +8,7 @@ import (
 // SchemaVersion is the version of the JSON form of a [Plan].
 const SchemaVersion = 1
 
-// Decision is what the monitor does at a site.
+// Decision is the use that the monitor makes of a site.
 type Decision string
 
 const (
@@ -65,8 +65,8 @@ const (
 	AtomicWrite Mode = "atomic-write"
 )
 
-// Variable names what a site accesses. It has the fields of finding.Variable
-// in the same order, so that one converts to the other.
+// Variable names the variable of a site. It has the fields of finding.Variable in the same order, so that one
+// converts to the other.
 type Variable struct {
 	Package  string `json:"package"`
 	Type     string `json:"type,omitempty"`
@@ -80,8 +80,8 @@ const (
 	KindField    = "field"    // field of a struct reached through a pointer or another shared variable
 	KindGlobal   = "global"   // package variable
 	KindCaptured = "captured" // local that a closure captures and somebody assigns again
-	KindLocal    = "local"    // local whose address is taken
-	KindDeref    = "deref"    // what a pointer points to: *p
+	KindLocal    = "local"    // local with its address taken
+	KindDeref    = "deref"    // the pointee of a pointer: *p
 	KindMap      = "map"      // the map itself: index, assignment, delete, range
 	KindElement  = "element"  // elements of a slice or array
 	// The channel itself: a send reads it, a close writes it, as for the race detector.
@@ -104,9 +104,8 @@ type Site struct {
 	EndCol   int      `json:"end_column"`
 	Expr     string   `json:"expr"`   // normalised source
 	Source   string   `json:"source"` // the source line, trimmed
-	// Behind: not Expr itself is accessed but what lies behind it: all
-	// elements of a slice, what a pointer points to, the embedded field on
-	// the way to Expr.
+	// Behind: not Expr itself is accessed but memory behind it: all elements of a slice, a pointee, the
+	// embedded field on the way to Expr.
 	Behind bool `json:"behind,omitempty"`
 	// Scalar is the kind of a value of at most 8 bytes that can be read in one
 	// piece and means something by itself: "bool", "int32", "float64", "pointer"
@@ -148,7 +147,7 @@ type Pair struct {
 	Finding string `json:"finding"` // id of the finding
 }
 
-// Plan has for every site of a module what the monitor does there.
+// Plan has a decision for every site of a module.
 type Plan struct {
 	Version  int       `json:"version"`
 	Module   string    `json:"module"`

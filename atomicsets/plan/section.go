@@ -9,7 +9,7 @@ import (
 // Kinds of [Section].
 const (
 	LoadAndStore = "load-and-store" // loads, then a store of a value that depends on them
-	TestAndUse   = "test-and-use"   // a test, and what it decides about
+	TestAndUse   = "test-and-use"   // a test, and a use that it decides about
 	Invariant    = "invariant"      // two consecutive accesses that a run may split or not: AVIO's candidates
 	UserSection  = "user"           // declared by a comment or in the repository file
 )

@@ -1,6 +1,6 @@
 package plan
 
-// Verdict is what an analysis of the whole program found out about a site.
+// Verdict is the result of an analysis of the whole program for a site.
 type Verdict struct {
 	Site Site // has neither an id nor a decision
 	// Judged reports whether code that the program may run was found there.

@@ -14,8 +14,7 @@ import (
 // maxErrors bounds how many bad lines are reported at once.
 const maxErrors = 10
 
-// Parse reads a file; name is what errors call it. All bad lines are reported, up
-// to a bound, each with its place.
+// Parse reads a file; errors call it name. All bad lines are reported, up to a bound, each with its place.
 func Parse(name string, data []byte) (*File, error) {
 	p := &parser{name: name, file: &File{}, lines: strings.Split(string(data), "\n")}
 	for i, line := range p.lines {
@@ -176,7 +175,7 @@ func (p *parser) ending(words, expr string) {
 		return
 	}
 	e := &End{Access: a, Line: p.line}
-	// What may come between: allows none|read|write|read write, dropped, unobserved.
+	// The accesses that may come between: allows none|read|write|read write, dropped, unobserved.
 	said := false
 	for fields := strings.Fields(rest); len(fields) > 0; {
 		word := fields[0]
@@ -236,7 +235,7 @@ func (e *End) allow(words []string) bool {
 	return true
 }
 
-// endWords begin what an end says beyond its access.
+// endWords begin the part of an end behind its access.
 var endWords = []string{" allows ", " dropped ", " unobserved "}
 
 // access reads `mode [map|elements] [#n] [in function]`, and returns the words behind it.

@@ -38,7 +38,7 @@ type Key struct {
 	Entry    Access
 }
 
-// What an access may be of, other than a variable.
+// Parts of a variable that an access may be of.
 const (
 	OfMap      = "map"      // the map: an index, an assignment to it, delete, range
 	OfElements = "elements" // all elements of a slice, as copy and append access them
@@ -47,8 +47,8 @@ const (
 // Access names one site of a function, without its line.
 type Access struct {
 	Mode plan.Mode
-	// Of is OfMap or OfElements where not the variable itself that Expr names is
-	// accessed but what it holds; else "".
+	// Of is OfMap or OfElements for an access to the contents of the variable that Expr names, not to the
+	// variable itself; else "".
 	Of string
 	// In is the function of the site where that is a callee of the section's.
 	In   string

@@ -34,7 +34,7 @@ func (b *bodyScan) add(node ast.Node, kind int, m lockMethod) {
 	}
 }
 
-// collect adds what n does, which is part of node of a block.
+// collect adds the steps of n, which is part of node of a block.
 func (b *bodyScan) collect(node, n ast.Node) {
 	ast.Inspect(n, func(n ast.Node) bool {
 		switch n := n.(type) {
@@ -144,11 +144,11 @@ func (b *bodyScan) assigned(x ast.Expr) []types.Object {
 	return nil
 }
 
-// states is a set of what may be the case with a lock: bit h+2d, where h is 1 if the activation holds it,
-// and d is 1 if it releases it when it returns.
+// states is a set of possible states of a lock: bit h+2d, where h is 1 if the activation holds it, and d is 1
+// if it releases it when it returns.
 type states uint8
 
-// after returns the states behind a step, and whether it may release what is not held.
+// after returns the states behind a step, and whether it may release a lock that is not held.
 func (st states) after(step lockStep, m lockMethod) (next states, loose bool) {
 	if step.kind == forget {
 		if slices.ContainsFunc(step.parts, func(o types.Object) bool { return slices.Contains(m.parts, o) }) {
@@ -170,7 +170,7 @@ func (st states) after(step lockStep, m lockMethod) (next states, loose bool) {
 	return st, false
 }
 
-// isLoose reports whether the function may release the lock of m where it does not hold it. What it returns means
+// isLoose reports whether the function may release the lock of m where it does not hold it. The answer means
 // nothing when the work is beyond its limit.
 func (b *bodyScan) isLoose(graph *cfg.CFG, m lockMethod) bool {
 	in := map[*cfg.Block]states{graph.Blocks[0]: beginning}

@@ -28,8 +28,7 @@ func (w *walker) call(e *ast.CallExpr) {
 	w.loads(e.Args...)
 }
 
-// skipping skips what is found until the result is called, unless it is
-// skipped anyway.
+// skipping skips the sites found until the result is called, unless they are skipped anyway.
 func (w *walker) skipping(why plan.Reason) (restore func()) {
 	before := w.skip
 	if before == "" {

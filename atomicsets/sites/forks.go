@@ -31,8 +31,8 @@ func Forks(p *Package, f *ast.File) (all []Fork) {
 	return all
 }
 
-// eachStatement calls visit for each statement of f, with the node in whose list it is. It leaves out files that import
-// "C" and functions with a directive that forbids calls.
+// eachStatement calls visit for each statement of f, with the node that has it in its list. It leaves out files
+// that import "C" and functions with a directive that forbids calls.
 func eachStatement(p *Package, f *ast.File, visit func(w *walker, in ast.Node, s ast.Stmt)) {
 	if importsC(f) {
 		return

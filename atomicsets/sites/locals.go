@@ -6,14 +6,14 @@ import (
 	"go/types"
 )
 
-// local is what we know of a local variable.
+// local is a local variable with the facts known of it.
 type local struct {
 	captured  bool // used in a closure that does not declare it
 	assigned  bool // assigned after its declaration
 	addressed bool // its address is taken: &x, x[:], or a pointer method
 	ranged    bool // a range clause declares it, and all iterations share it
 	made      bool // a slice that is declared with a fresh value
-	held      bool // a slice whose elements somebody else may hold
+	held      bool // a slice with elements that another function may hold
 }
 
 func (l *local) shared() bool { return l.captured && l.assigned || l.addressed }
@@ -49,7 +49,7 @@ func (lf *localFinder) visit(n ast.Node) bool {
 	for n != nil && len(lf.funcs) > 0 && n.Pos() >= lf.funcs[len(lf.funcs)-1].End() {
 		lf.funcs = lf.funcs[:len(lf.funcs)-1]
 	}
-	// Before the operands are visited, note what hands nothing on.
+	// Before the operands are visited, note uses that hand nothing on.
 	lf.note(n)
 	switch n := n.(type) {
 	case *ast.FuncDecl, *ast.FuncLit:

@@ -26,9 +26,9 @@ type LockUse struct {
 	Place   token.Position // of the selector; its file is relative to the module's root
 	// Function is that around it: "F", "(*T).M", "F.func1".
 	Function string
-	// Lock names the lock in all instances, by where its field or variable is declared: a field of a generic type by that
-	// of the type's origin, an element of a list by the list. What is reached through a pointer variable or a parameter
-	// has the name of that.
+	// Lock names the lock in all instances, by where its field or variable is declared: a field of a generic
+	// type by that of the type's origin, an element of a list by the list. A lock that is reached through a
+	// pointer variable or a parameter has the name of that.
 	Lock string
 }
 
@@ -83,7 +83,7 @@ func lockUsesOf(p *Package) []LockUse {
 	return all
 }
 
-// lockUsesIn returns the uses of locks in n, whose function is w.fn.
+// lockUsesIn returns the uses of locks in n, a node of the function w.fn.
 func (w *walker) lockUsesIn(n ast.Node) (all []LockUse) {
 	ast.Inspect(n, func(n ast.Node) bool {
 		switch n := n.(type) {

@@ -58,13 +58,12 @@ func (c *closureNames) closure(outer string) string {
 	return fmt.Sprintf("%s%s%d", outer, sep, c.count[outer])
 }
 
-// isClosureSuffix reports whether s is what follows ".func" in the name of a
-// closure: numbers and dots.
+// isClosureSuffix reports whether s may follow ".func" in the name of a closure: numbers and dots.
 func isClosureSuffix(s string) bool {
 	return s != "" && strings.Trim(s, "0123456789.") == ""
 }
 
-// variable names what the place e accesses.
+// variable names the variable of the place e.
 func (w *walker) variable(e ast.Expr) plan.Variable {
 	switch e := e.(type) {
 	case *ast.Ident:
@@ -83,7 +82,7 @@ func (w *walker) variable(e ast.Expr) plan.Variable {
 	return plan.Variable{Package: w.pkg.Path, Function: w.fn, Name: types.ExprString(e), Kind: plan.KindDeref}
 }
 
-// deref names what the pointer e points to.
+// deref names the pointee of e.
 func (w *walker) deref(e ast.Expr) plan.Variable {
 	if named := namedOf(w.info.TypeOf(e)); named != nil && named.Obj().Pkg() != nil {
 		return plan.Variable{
@@ -228,7 +227,7 @@ func isGlobal(v *types.Var) bool {
 	return v.Pkg() != nil && v.Parent() == v.Pkg().Scope()
 }
 
-// namedOf returns the named type of t or of what t points to, or nil.
+// namedOf returns the named type of t or of its pointee, or nil.
 func namedOf(t types.Type) *types.Named {
 	t = types.Unalias(t)
 	if p, ok := t.(*types.Pointer); ok {

@@ -33,7 +33,7 @@ func copiesElements(t types.Type) bool {
 	return false
 }
 
-// pointee records an access to what the pointer e points to.
+// pointee records an access to the pointee of e.
 func (w *walker) pointee(e ast.Expr, mode plan.Mode, deferred bool) {
 	e = ast.Unparen(e)
 	p, ok := under(w.info.TypeOf(e)).(*types.Pointer)

@@ -48,7 +48,7 @@ func (s *releaseScan) file(f *ast.File) {
 	}
 }
 
-// hide makes loose what is released in a function that is not instrumented.
+// hide makes the locks loose that a function releases without being instrumented.
 func (s *releaseScan) hide(body ast.Node) {
 	ast.Inspect(body, func(n ast.Node) bool {
 		if e, ok := n.(*ast.SelectorExpr); ok {
@@ -60,7 +60,7 @@ func (s *releaseScan) hide(body ast.Node) {
 	})
 }
 
-// flag makes loose what the releases are of.
+// flag makes the locks of the releases loose.
 func (s *releaseScan) flag(releases []lockMethod) {
 	for _, m := range releases {
 		switch {
@@ -200,8 +200,9 @@ func (s *releaseScan) isCondLock(x ast.Expr) bool {
 	return ok && v.IsField() && v.Pkg() != nil && v.Pkg().Path() == "sync"
 }
 
-// addresses notes the locks whose address is taken in n. Code that is not seen may release what it gets. A Cond, whose
-// Wait acquires what it has released, releases for others where a function waits that acquires nothing: see bodyScan.
+// addresses notes the locks with their address taken in n. Code that is not seen may release them. A Cond,
+// which acquires in Wait the lock that it has released, releases for others where a function waits that
+// acquires nothing: see bodyScan.
 func (s *releaseScan) addresses(n ast.Node) {
 	forCond, used := map[ast.Expr]bool{}, map[ast.Expr]bool{}
 	ast.Inspect(n, func(n ast.Node) bool {
@@ -224,14 +225,14 @@ func (s *releaseScan) addresses(n ast.Node) {
 			}
 		case *ast.SelectorExpr:
 			used[ast.Unparen(n.X)] = true
-			// what hands the lock of a Cond on
+			// the lock of a Cond is handed on
 			s.looseCond = s.looseCond || s.isCondLock(n) && !used[n]
 		}
 		return true
 	})
 }
 
-// addressed returns the lock whose address e is.
+// addressed returns the lock that e is the address of.
 func (s *releaseScan) addressed(e *ast.UnaryExpr) (lock string, ok bool) {
 	if e.Op != token.AND || !isSyncLock(s.info.TypeOf(e.X)) {
 		return "", false
@@ -239,7 +240,7 @@ func (s *releaseScan) addressed(e *ast.UnaryExpr) (lock string, ok bool) {
 	return s.operandName(e.X), true
 }
 
-// arguments notes what a call passes to functions that are not seen.
+// arguments notes the locks that a call passes to functions that are not seen.
 func (s *releaseScan) arguments(call *ast.CallExpr, forCond map[ast.Expr]bool) {
 	fn := calleeOf(s.info, call)
 	if fn == nil || fn.Pkg() == nil || s.seen[fn.Pkg().Path()] {

@@ -10,9 +10,9 @@ import (
 	"golang.org/x/tools/go/cfg"
 )
 
-// A lock can be handed over: one goroutine acquires it, and another one releases it. Nothing follows
-// from who holds such a lock. A lock is none of them where each release in the source comes behind
-// an acquisition by the same activation of a function, on all ways to it:
+// A lock can be handed over: one goroutine acquires it, and another one releases it. The holder of such a lock
+// proves nothing. A lock is none of them where each release in the source comes behind an acquisition by the
+// same activation of a function, on all ways to it:
 //
 //	mu.Lock()
 //	if done {
@@ -21,26 +21,26 @@ import (
 //	}
 //	defer mu.Unlock()
 //
-// A lock is a variable or field, the same in all instances. Pointers and interfaces may lead to any lock whose
-// address is taken, as a Cond does to its own. An operand that may be another lock at the release, such as
+// A lock is a variable or field, the same in all instances. Pointers and interfaces may lead to any lock with
+// its address taken, as a Cond does to its own. An operand that may be another lock at the release, such as
 // s.current.mu where s.current is assigned somewhere, does not count as acquired: see steady.go.
 //
 // Cost: linear in the syntax, but the statements of a function times the locks that it releases. All locks that a
 // function releases which takes more than workLimit steps count as handed over; see [Unfinished].
 
-// workLimit is how many steps may be made for one function, which take about half a second. A step is what a
-// statement costs for one lock. It is a variable for tests.
+// workLimit is how many steps may be made for one function, which take about half a second. A step is one
+// statement for one lock. It is a variable for tests.
 var workLimit = 10_000_000
 
-// Unfinished lists, sorted, the functions of pkgs that were not searched to their end for who releases their
-// locks, each in a sentence with its package.
+// Unfinished lists, sorted, the functions of pkgs that were not searched to their end for releases of locks,
+// each in a sentence with its package.
 func Unfinished(pkgs []*Package) []string {
 	list := findHandovers(pkgs).unfinished
 	slices.Sort(list)
 	return slices.Compact(list)
 }
 
-// handovers is what the functions of some packages do with locks.
+// handovers sums up the uses of locks in the functions of some packages.
 type handovers struct {
 	seen map[string]bool // packages
 	// loose are the locks that are released where it is not certain that they were acquired, and those of
@@ -53,9 +53,9 @@ type handovers struct {
 	// assigned are the variables and fields that may change where a function that uses them does not see it: see
 	// findAssigned.
 	assigned map[*types.Var]bool
-	// interfaces: locks are used through interfaces. looseAlias: one whose variable is not known is released where it is
-	// not certain that it was acquired. looseCond: that may be the lock of a Cond. reflects: methods are called by
-	// package reflect.
+	// interfaces: locks are used through interfaces. looseAlias: a lock of an unknown variable is released
+	// where it is not certain that it was acquired. looseCond: that may be the lock of a Cond. reflects:
+	// methods are called by package reflect.
 	interfaces, looseAlias, looseCond, reflects bool
 	unfinished                                  []string // see Unfinished
 }
@@ -128,7 +128,7 @@ func (h *handovers) unseenImporters(pkgs []*Package) bool {
 	return found
 }
 
-// What a function does with one lock.
+// Steps of a function with one lock.
 const (
 	acquire = iota
 	tryAcquire

@@ -30,8 +30,8 @@ type Package struct {
 type Access struct {
 	Site plan.Site // ID is 0: the plan numbers the sites
 	File *ast.File
-	// Node is what the monitor is put around: the access expression without
-	// parentheses around it, or, for a map, the operand whose value is the map.
+	// Node is the operand of the monitor: the access expression without parentheses around it, or, for a map,
+	// the operand that has the map as its value.
 	Node ast.Expr
 	// Deferred: the statement is `defer delete(m, k)` or `go clear(m)`. The
 	// access is made later, so that it has no place to put a monitor at.
@@ -55,12 +55,10 @@ func (a *Access) Synchronises() bool {
 	return a.Site.Variable.Kind == plan.KindChannel || a.Site.Variable.Kind == plan.KindWaitGroup
 }
 
-// Enumerate lists the sites of p, by file and position: the static accesses
-// to memory that two goroutines can share. Those are fields and pointees
-// reached through a pointer or a slice, package variables, locals that a
-// closure captures and that somebody assigns again, locals whose address is
-// taken, maps, channels that are sent on or closed, and the counters of
-// WaitGroups. A chain x.f.g through struct values is one site, the whole
+// Enumerate lists the sites of p, by file and position: the static accesses to memory that two goroutines can
+// share. Those are fields and pointees reached through a pointer or a slice, package variables, locals that a
+// closure captures and that are assigned again, locals with their address taken, maps, channels that are sent
+// on or closed, and the counters of WaitGroups. A chain x.f.g through struct values is one site, the whole
 // chain.
 //
 // All decisions are Monitor, except in functions with a directive that forbids
@@ -70,9 +68,8 @@ func (a *Access) Synchronises() bool {
 // that is copied) is one site; so is the read of the elements in a range loop.
 // Elements of a slice that never leaves its function are no shared memory.
 //
-// Missed: what the language accesses without an expression of its own (all but
-// one of several embedded pointers on the way to a promoted field, results
-// written by return); memory that unsafe or assembly reaches.
+// Missed: accesses of the language without an expression of their own (all but one of several embedded pointers
+// on the way to a promoted field, results written by return); memory that unsafe or assembly reaches.
 func Enumerate(p *Package) []Access {
 	var all []Access
 	names := newClosureNames()
@@ -160,8 +157,7 @@ func (w *walker) walkFile() {
 	}
 }
 
-// add records the site of node in the given role; extent is the expression
-// whose range and text the site bears.
+// add records the site of node in the given role; the site bears the range and the text of extent.
 func (w *walker) add(node, extent ast.Expr, mode plan.Mode, v plan.Variable) {
 	if t := w.info.TypeOf(node); !isZeroSize(t) {
 		a := w.record(node, extent, mode, v)
@@ -212,7 +208,7 @@ func (w *walker) relative(name string) string {
 	return filepath.ToSlash(name)
 }
 
-// load visits e as an expression whose value is used.
+// load visits e as an expression that is used for its value.
 func (w *walker) load(e ast.Expr) {
 	if e == nil {
 		return

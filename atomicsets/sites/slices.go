@@ -6,12 +6,10 @@ import (
 	"go/types"
 )
 
-// The elements of a slice are shared memory, unless the slice is a local
-// variable that is only ever made in its function and of which nobody else
-// gets hold before the function returns: every value that it takes is fresh,
-// and every use but in a return is one that hands nothing on. sliceUses notes
-// both: what a parent node finds harmless is in ok, anything else makes the
-// local held.
+// The elements of a slice are shared memory, unless the slice is a local variable that is only ever made in its
+// function and that no other function can hold before this one returns: every value that it takes is fresh, and
+// every use but in a return hands nothing on. sliceUses notes both: a use that a parent node finds harmless is
+// in ok, anything else makes the local held.
 
 // sliceUses is the part of [localFinder] that is about slices.
 type sliceUses struct {
@@ -54,7 +52,7 @@ func (lf *localFinder) note(n ast.Node) {
 	}
 }
 
-// noteCall finds harmless what builtins and conversions that copy take.
+// noteCall finds the arguments of builtins and of conversions that copy harmless.
 func (lf *localFinder) noteCall(e *ast.CallExpr) {
 	switch Builtin(lf.info, e.Fun) {
 	case "len", "cap", "clear":
@@ -157,8 +155,7 @@ func (lf *localFinder) hold(id *ast.Ident) {
 	}
 }
 
-// sliceRoot returns the local slice in one of whose elements the place e lies,
-// or nil.
+// sliceRoot returns the local slice that has the place e in one of its elements, or nil.
 func (lf *localFinder) sliceRoot(e ast.Expr) *local {
 	switch e := e.(type) {
 	case *ast.ParenExpr:

@@ -6,8 +6,8 @@ import (
 	"go/types"
 )
 
-// An operand of Lock and Unlock is steady if it is the same lock wherever a function evaluates it, as far as what
-// the function does not assign itself goes:
+// An operand of Lock and Unlock is steady if it is the same lock wherever a function evaluates it, as far as
+// variables go that the function does not assign itself:
 //
 //	s.mu, s.state.mu	where state is a struct, or a pointer that only literals set
 //	s.shards[i].mu		likewise; an assignment to i the function sees
@@ -41,7 +41,7 @@ type assignments struct {
 	local, captured map[*types.Var]bool
 }
 
-// visit takes up what n assigns, and what it captures.
+// visit notes the variables that n assigns or captures.
 func (c *assignments) visit(n ast.Node) {
 	switch n := n.(type) {
 	case *ast.FuncLit:
@@ -59,7 +59,7 @@ func (c *assignments) visit(n ast.Node) {
 		if n.Op != token.AND {
 			return
 		}
-		// Who has the address may assign it.
+		// A function that has the address may assign the variable.
 		c.assign(n.X)
 		if id, ok := ast.Unparen(n.X).(*ast.Ident); ok {
 			if v, ok := c.info.Uses[id].(*types.Var); ok {
@@ -84,7 +84,7 @@ func (c *assignments) captures(lit *ast.FuncLit) {
 	})
 }
 
-// assign notes the variable or field that x is. What a pointer leads to has its address taken somewhere.
+// assign notes the variable or field that x is. A variable behind a pointer has its address taken somewhere.
 func (c *assignments) assign(x ast.Expr) {
 	if x == nil {
 		return
@@ -140,7 +140,7 @@ func (s *releaseScan) keepsPlace(v *types.Var) bool {
 	return !s.assigned[v.Origin()]
 }
 
-// leadsSteadily reports whether the embedded fields on the way to what is selected keep their places.
+// leadsSteadily reports whether the embedded fields on the way to the selected one keep their places.
 func (s *releaseScan) leadsSteadily(sel *types.Selection) bool {
 	t := sel.Recv()
 	for _, i := range sel.Index()[:len(sel.Index())-1] {
@@ -153,7 +153,7 @@ func (s *releaseScan) leadsSteadily(sel *types.Selection) bool {
 	return true
 }
 
-// isSteadyIndex reports whether nobody else assigns what an index is computed of.
+// isSteadyIndex reports whether the operands of an index are assigned nowhere else.
 func (s *releaseScan) isSteadyIndex(x ast.Expr) bool {
 	steady := true
 	ast.Inspect(x, func(n ast.Node) bool {

@@ -81,8 +81,7 @@ func (w *walker) stmts(list []ast.Stmt) {
 
 func (w *walker) assign(s *ast.AssignStmt) {
 	if slices.ContainsFunc(s.Rhs, w.toUintptr) {
-		// What the pointer points to is kept alive, and updated where it is
-		// on a stack, in this statement only.
+		// The pointee is kept alive, and updated where it is on a stack, in this statement only.
 		defer w.skipping(plan.UnsafeArithmetic)()
 	}
 	for _, lhs := range s.Lhs {

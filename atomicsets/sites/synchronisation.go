@@ -14,7 +14,7 @@ import (
 //	ch <- v      reads the channel   close(ch)    writes it
 //	wg.Wait()    reads the counter   wg.Add(1)    writes it atomically, as does wg.Go(f)
 //
-// So sends are ordered with a close alone, closes with each other, and what adds with what waits. A receive, len and
+// So sends are ordered with a close alone, closes with each other, and additions with waits. A receive, len and
 // cap are no accesses: whether they come before a close or behind it, nothing breaks.
 
 // channel records an access to the channel that is the value of e.
@@ -24,8 +24,8 @@ func (w *walker) channel(e ast.Expr, mode plan.Mode, deferred bool) {
 	a.Site.Behind, a.Deferred = true, deferred
 }
 
-// held names what the value of e is, or refers to: by the variable that holds it or, for
-// the result of a call and the like, by the expression.
+// held names the value of e, or its referent: by the variable that holds it or, for the result of a call and
+// the like, by the expression.
 func (w *walker) held(e ast.Expr, kind string) plan.Variable {
 	v, ok := w.holder(ast.Unparen(e))
 	if !ok {

@@ -8,9 +8,9 @@ import (
 	"golang.org/x/tools/go/ssa"
 )
 
-// A write may answer: n.Add(1) returns what it has made, and a function that
-// removes an entry may return what it was. Who asks for the answer need not rely on
-// what a test found before: test and use are one step then, as in a compare-and-swap.
+// A write may answer: n.Add(1) returns the new value, and a function that removes an entry may return the
+// entry. A caller that asks for the answer need not rely on the test before: test and use are one step then, as
+// in a compare-and-swap.
 
 // answered reports whether a branch depends on v, the smaller or greater of it
 // and something else is taken, or a function is asked about it.
@@ -29,7 +29,7 @@ func answered(v ssa.Value) bool {
 	})
 }
 
-// follow reports whether found holds for a use of v, or of what is computed from it.
+// follow reports whether found holds for a use of v, or of a value computed from it.
 func follow(v ssa.Value, seen map[ssa.Value]bool, found func(v ssa.Value, use ssa.Instruction) bool) bool {
 	if v.Referrers() == nil || seen[v] {
 		return false
@@ -58,7 +58,7 @@ func follow(v ssa.Value, seen map[ssa.Value]bool, found func(v ssa.Value, use ss
 	})
 }
 
-// cells returns the addresses from which the function loads what it has stored at addr: that of a local, or of a
+// cells returns the addresses from which the function loads the value stored at addr: that of a local, or of a
 // field as it is written each time.
 //
 //	e.n = t.last.Add(1); if e.n > limit { … }
@@ -78,10 +78,10 @@ func cells(addr ssa.Value) []ssa.Value {
 	return nil
 }
 
-// answers lists the results of the function that carry what e, a write, has made of
-// the variable, or what was found there in the critical section of e.
+// answers lists the results of the function that carry the value that e, a write, has made or has found in its
+// critical section.
 func (f *function) answers(e *event) []int {
-	// Results that v is returned in, or what is computed from it.
+	// Results that are v, or are computed from it.
 	var list []int
 	carries := func(v ssa.Value) {
 		follow(v, map[ssa.Value]bool{}, func(v ssa.Value, use ssa.Instruction) bool {
@@ -102,7 +102,7 @@ func (f *function) answers(e *event) []int {
 	if call, ok := e.at.(*ssa.Call); ok && !e.call && e.atomic {
 		carries(call)
 	}
-	// What a read in the same critical section has found.
+	// Values that reads in the same critical section have found.
 	for _, r := range f.byName[e.name] {
 		if r.op != read || r.call || e.call || r.path != e.path || r.inMap != e.inMap || e.inMap && !sameKey(r.key, e.key) ||
 			!sameRegion(r, e) {
@@ -132,8 +132,8 @@ func results(call *ssa.Call, indexes []int) []ssa.Value {
 	return list
 }
 
-// claimed reports whether, on the way from t to u, an operation on the same variable
-// has answered already: that decides, not what t found.
+// claimed reports whether, on the way from t to u, an operation on the same variable has answered already: that
+// answer decides, not the value that t found.
 func (f *function) claimed(d decision, t, u *event) bool {
 	f.spend(len(f.byName[t.name]))
 	return slices.ContainsFunc(f.byName[t.name], func(w *event) bool {

@@ -12,14 +12,14 @@ import (
 	"github.com/interlock-go/interlock/analyzers/pass/lockset"
 )
 
-// Tell is a result of a call that shows what the callee has found. Exported
-// for facts, which are encoded.
+// Tell is a result of a call that shows the value that the callee has found. Exported for facts, which are
+// encoded.
 type Tell struct {
 	Index int
 	Outcome
 }
 
-// Outcome is what a value has to do with the variable that an event reads.
+// Outcome is the relation of a value to the variable that an event reads.
 type Outcome struct {
 	// Sense: 1 if the value is true (not nil, not zero) where the variable or
 	// the entry is there, -1 if it is the other way round, 0 if that is not so
@@ -28,14 +28,13 @@ type Outcome struct {
 	Length bool // of a slice or map
 	// Compares: the value is compared with another, by size or for being equal.
 	Compares bool
-	// Element: it is what a map holds for a key, not of the map itself.
+	// Element: it is the entry of a map for a key, not the map itself.
 	Element bool
 	// Ordered: by size.
 	Ordered bool
 	// Own: for being equal to a value that the goroutine has of its own, such as an argument.
 	Own bool
-	// Inside: it is not the value itself that is asked for but what the object
-	// holds which it leads to.
+	// Inside: the branch asks for contents of the object that the value leads to, not for the value itself.
 	Inside bool
 	// Computed: by a call that may have found out more than that.
 	Computed bool
@@ -46,22 +45,22 @@ type function struct {
 	fn       *ssa.Function
 	events   []*event
 	byName   map[accesspath.Name][]*event
-	outcomes map[ssa.Value][]*event // what reads find
+	outcomes map[ssa.Value][]*event // results of reads
 	branches []*branch
 	flow     *ir.Flow
 	changed  map[cell]bool     // by some event
-	hit      map[*event]asking // of the events whose outcome some branch depends on
+	hit      map[*event]asking // of the events that some branch depends on
 	search   *search           // for pairs; nil outside of it
 }
 
-// search is what one search for pairs knows of its function. Functions as such
-// are shared by passes that run at the same time.
+// search holds the notes of one search for pairs in its function. Functions as such are shared by passes that
+// run at the same time.
 type search struct {
 	work      *ir.Work
-	rechecks  map[*event]*event // what the methods of these names return, recheck and corrected
+	rechecks  map[*event]*event // results of the methods of these names, recheck and corrected
 	corrected map[*event]bool
 	sides     map[[2]*ssa.BasicBlock]sides
-	between   *event // what next found last
+	between   *event // the last event that next found
 }
 
 // searching returns a copy of f for a search that has work to spend.
@@ -72,7 +71,7 @@ func (f *function) searching(work *ir.Work) *function {
 	return &g
 }
 
-// kept returns what find returns for e, which is looked up in known from the second time on.
+// kept returns the result of find for e, which is looked up in known from the second time on.
 func kept[V any](known map[*event]V, e *event, find func(*event) V) V {
 	v, ok := known[e]
 	if !ok {
@@ -82,7 +81,7 @@ func kept[V any](known map[*event]V, e *event, find func(*event) V) V {
 	return v
 }
 
-// spend takes n steps off what the search may do.
+// spend takes n steps off those left to the search.
 func (f *function) spend(n int) {
 	if f.search != nil {
 		f.search.work.Spend(n)
@@ -95,16 +94,16 @@ type cell struct {
 	inMap bool
 }
 
-// asking is what the branches ask of an event.
+// asking describes how the branches use an event.
 type asking struct{ itself bool }
 
-// branch is a condition and the events whose outcome it depends on.
+// branch is a condition and the events that it depends on.
 type branch struct {
 	at   *ssa.If
 	hits map[*event]Outcome
 }
 
-// facts returns what is known of fn.
+// facts returns the known facts of fn.
 func (c *checker) facts(fn *ssa.Function) *function {
 	if f := c.functions[fn]; f != nil {
 		return f
@@ -130,7 +129,7 @@ func (c *checker) facts(fn *ssa.Function) *function {
 	return f
 }
 
-// found returns the value in which what e reads is found.
+// found returns the value that e reads.
 func (e *event) found() ssa.Value {
 	if e.call {
 		return e.at.(*ssa.Call)
@@ -162,7 +161,7 @@ func (f *function) tests(v ssa.Value) map[*event]Outcome {
 	return t.trace(v, 0)
 }
 
-// resultsAbout lists the results of the function that show what e found.
+// resultsAbout lists the results of the function that show the value that e found.
 func (f *function) resultsAbout(e *event) []Tell {
 	var list []Tell
 	results := f.fn.Signature.Results().Len()
@@ -174,8 +173,8 @@ func (f *function) resultsAbout(e *event) []Tell {
 	return list
 }
 
-// resultAbout reports whether result i depends on e: it is computed from what was
-// found, or returned on one side of a branch that asks for it.
+// resultAbout reports whether result i depends on e: it is computed from the value found, or returned on one
+// side of a branch that asks for it.
 func (f *function) resultAbout(e *event, i int) (Outcome, bool) {
 	for _, b := range f.fn.Blocks {
 		if ret, ok := lastInstr(b).(*ssa.Return); ok && i < len(ret.Results) {
@@ -203,15 +202,14 @@ func (f *function) resultAbout(e *event, i int) (Outcome, bool) {
 	return Outcome{}, false
 }
 
-// What a result is on one side of a branch.
+// The values of a result on one side of a branch.
 const (
 	truthy = iota + 1
 	falsy
 	mixed
 )
 
-// returned returns what result i is on all paths that start at from, without
-// coming to avoid.
+// returned returns the value of result i on all paths that start at from, without coming to avoid.
 func returned(from *ssa.BasicBlock, i int, avoid *ssa.BasicBlock) int {
 	kind := 0
 	for b := range reach(from, avoid) {
@@ -337,8 +335,8 @@ func (f *function) sidesOf(b, from *ssa.BasicBlock) sides {
 	return s
 }
 
-// decides reports whether the branch b, which asks for what t found, decides if
-// instruction use runs before t does again, or a loop around both.
+// decides reports whether the branch b, which asks for the value of t, decides if instruction use runs before t
+// does again, or a loop around both.
 func (f *function) decides(b *branch, t *event, use ssa.Instruction) (decision, bool) {
 	from, to := t.at.Block(), use.Block()
 	if to == from || to == b.at.Block() {
@@ -356,8 +354,8 @@ func (f *function) decides(b *branch, t *event, use ssa.Instruction) (decision, 
 	return d, true
 }
 
-// present returns 1 if the variable or entry is there where the use is, -1 if it
-// is not, 0 if that is not what was asked.
+// present returns 1 if the variable or entry is there at the use, -1 if it is not, 0 if the branch asks for
+// something else.
 func (d decision) present() int {
 	if d.way == 1 {
 		return -d.out.Sense
@@ -365,8 +363,8 @@ func (d decision) present() int {
 	return d.out.Sense
 }
 
-// recheck returns a read of the variable that w changes which comes before w
-// under the same lock and whose outcome is asked for.
+// recheck returns a read of the variable that w changes, before w under the same lock, if a branch depends on
+// it.
 func (f *function) recheck(w *event) *event {
 	if f.search == nil {
 		return f.findRecheck(w)
@@ -388,7 +386,7 @@ func (f *function) findRecheck(w *event) *event {
 }
 
 // corrected reports whether the variable is asked for once more behind the change u, under the same lock, and
-// the answer decides about another change of it: what went too far is put back before others can see it.
+// the answer decides about another change of it: an excess is taken back before others can see it.
 //
 //	t.n++; if t.n > limit { t.n--; return false }
 func (f *function) corrected(u *event) bool {
@@ -409,7 +407,7 @@ func (f *function) findCorrection(u *event) bool {
 	})
 }
 
-// askingBehind returns the branches that depend on what was read of u's variable behind u, in its critical section.
+// askingBehind returns the branches that depend on a read of u's variable behind u, in its critical section.
 func (f *function) askingBehind(u *event) []*branch {
 	f.spend(len(f.branches))
 	var found []*branch
@@ -424,14 +422,14 @@ func (f *function) askingBehind(u *event) []*branch {
 	return found
 }
 
-// asked reports whether some branch depends on what r found.
+// asked reports whether some branch depends on the value that r found.
 func (f *function) asked(r *event) bool {
 	_, ok := f.hit[r]
 	return ok
 }
 
-// askedItself reports whether some branch depends on the value that r found, not
-// on what the object holds that it leads to.
+// askedItself reports whether some branch depends on the value that r found, not on contents of the object that
+// it leads to.
 func (f *function) askedItself(r *event) bool {
 	return f.hit[r].itself
 }

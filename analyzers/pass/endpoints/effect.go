@@ -23,8 +23,8 @@ func (c *checker) renews(u *event) bool {
 	return fn != nil && (c.list.Graph.Open(fn) || len(c.list.Graph.Sites(fn)) > 1)
 }
 
-// accounted reports whether the change u is made up of what t found, or what is
-// found in the same critical section.
+// accounted reports whether the change u is made up of the value of t, or of a value found in the same critical
+// section.
 func (f *function) accounted(t, u *event) bool {
 	if u.amount == nil {
 		return false
@@ -64,8 +64,8 @@ func dependsOn(v, part ssa.Value) bool {
 	return from(v)
 }
 
-// keepsOthersOut reports whether something is set in the critical section of t whose
-// former value decides too, on every way to u, or on every way from t to u, so that the next goroutine turns back:
+// keepsOthersOut reports whether the critical section of t sets a variable that decides with its former value
+// too, on every way to u, or on every way from t to u, so that the next goroutine turns back:
 //
 //	if c.closing { return }; c.closing = true
 func (f *function) keepsOthersOut(t, u *event) bool {

@@ -31,31 +31,30 @@ type Effect struct {
 	Name   accesspath.Name
 	Map    bool
 	Param  int    // parameter that the variable is reached from, or global, unknown
-	Fields string // what is selected from the parameter
+	Fields string // selected from the parameter
 	Key    int    // parameter that is the key of a map access, or unknown
 	Exact  string // constant key
 	Op     int
 	Value  int  // parameter that is stored, or unknown
 	Amount int  // parameter that is added or taken, or unknown
-	Bound  int  // parameter that is an index into what is read, or unknown
-	Varies bool // what is added or taken is neither a parameter nor a constant
+	Bound  int  // parameter that is an index into the variable, or unknown
+	Varies bool // the amount added or taken is neither a parameter nor a constant
 	Made   bool // an object of its own is stored, made by the function
 	Tells  []Tell
 	Locks  []Lock // that the function takes itself
 	Atomic bool
-	// Answers are the results of the function that carry what a write has made of
-	// the variable, or has found there.
+	// Answers are the results of the function that carry the value that a write has made, or has found there.
 	Answers []int
-	// Rechecked: the function looks at the variable under the same lock, first or to put back what went too far.
+	// Rechecked: the function looks at the variable under the same lock, first or to take back an excess.
 	Rechecked bool
-	// Asked names what else decides there whether a write is made, and Versions
-	// what of it has to be equal to a parameter.
+	// Asked names other variables that decide there whether a write is made, and Versions those of them that
+	// have to be equal to a parameter.
 	Asked    []accesspath.Name
 	Versions []Version
 	Side     finding.Access
 	Depth    int
 
-	path    accesspath.Path // of package variables, and of what closures capture
+	path    accesspath.Path // of package variables, and of captured variables
 	keyPath accesspath.Path // of a key that a closure captures
 }
 
@@ -69,8 +68,7 @@ type Lock struct {
 	path accesspath.Path
 }
 
-// Effects is the fact of what a function tests and changes. Parameters are
-// counted with the receiver first.
+// Effects is the fact of the tests and changes in a function. Parameters are counted with the receiver first.
 type Effects struct{ List []Effect }
 
 // AFact marks Effects as a fact.
@@ -99,7 +97,7 @@ func (f *function) small() bool {
 	return len(f.fn.Blocks) <= knowledge.OneThingBlocks && len(changed) <= knowledge.OneThingChanges
 }
 
-// effects returns what a call of fn accesses, as far as tests and uses go.
+// effects returns the accesses of a call of fn, as far as tests and uses go.
 func (c *checker) effects(fn *ssa.Function) []Effect {
 	if list, ok := c.summaries[fn]; ok {
 		return list
@@ -180,7 +178,7 @@ func (c *checker) effectOf(f *function, e *event) Effect {
 	}
 	for _, h := range e.held {
 		if h.Since == nil {
-			continue // its caller's, who knows
+			continue // its caller's, which knows
 		}
 		l := Lock{Class: h.Class, Read: h.Read}
 		l.Param, l.Fields, l.path = root(f.fn, h.Path)
@@ -250,7 +248,7 @@ func (c *checker) translate(eff Effect, site callgraph.Site, s *lockset.State) *
 	if object := argument(site, eff.Param); object != nil {
 		e.owner = c.owner.Of(object, call)
 		if e.owner == ownership.Handed && strings.Count(eff.Fields, ".") > 1 {
-			e.owner = ownership.Shared // what lies behind the object is not only its holder's
+			e.owner = ownership.Shared // contents behind the object are not only its holder's
 		}
 	} else if eff.Param == unknown && e.path.Root == nil && e.op != grow && e.op != shrink {
 		return nil
@@ -264,7 +262,7 @@ func (c *checker) translate(eff Effect, site callgraph.Site, s *lockset.State) *
 	if v := argument(site, eff.Amount); v != nil {
 		e.amount = plain(v)
 	}
-	// A write whose answer the caller asks for is test and use in one.
+	// A write is test and use in one if the caller asks for its answer.
 	if e.answers = results(call, eff.Answers); e.op.writes() && slices.ContainsFunc(e.answers, answered) {
 		e.op = swap
 	}
@@ -282,7 +280,7 @@ func (c *checker) translate(eff Effect, site callgraph.Site, s *lockset.State) *
 	return e
 }
 
-// argument returns what the call hands over as parameter i, or nil.
+// argument returns the argument of the call for parameter i, or nil.
 func argument(site callgraph.Site, i int) ssa.Value {
 	if i < 0 || i >= len(site.Args) {
 		return nil
@@ -303,8 +301,8 @@ func keyInCaller(eff Effect, site callgraph.Site) *key {
 	return nil
 }
 
-// inCaller returns the path of what the callee reaches from a parameter; path
-// is that of package variables and captured ones.
+// inCaller returns the caller's path of a variable that the callee reaches from a parameter; path is that of
+// package variables and captured ones.
 func inCaller(param int, fields string, path accesspath.Path, site callgraph.Site) accesspath.Path {
 	if param >= 0 && param < len(site.Args) {
 		return accesspath.Of(site.Args[param]).Plus(fields)
@@ -334,8 +332,8 @@ func unwrap(v ssa.Value) ssa.Value {
 	}
 }
 
-// distinct reports whether v is an object of its own, so that to store it
-// twice is not the same as once: not plain values, not what never changes.
+// distinct reports whether v is an object of its own, so that to store it twice is not the same as once: not
+// plain values, not constants.
 func (c *checker) distinct(v ssa.Value) bool { return c.isDistinct(v, map[ssa.Value]bool{}) }
 
 // isDistinct looks at each value once: variables are stored into each other.
@@ -349,7 +347,7 @@ func (c *checker) isDistinct(v ssa.Value, seen map[ssa.Value]bool) bool {
 		return false
 	case *ssa.Phi:
 		return slices.ContainsFunc(x.Edges, func(e ssa.Value) bool { return c.isDistinct(e, seen) })
-	case *ssa.UnOp: // what a variable holds, which others would take from there as well
+	case *ssa.UnOp: // the value of a variable, which others would take from there as well
 		if cell, ok := x.X.(*ssa.Alloc); ok {
 			return slices.ContainsFunc(accesspath.Stored(cell), func(s ssa.Value) bool { return c.isDistinct(s, seen) })
 		}

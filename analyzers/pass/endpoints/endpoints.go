@@ -1,16 +1,14 @@
-// Package endpoints holds the shared passes that find where atomic sections
-// begin and end, in called functions too: [Analyzer] sums up what functions test,
-// read and change, and [TestUses] finds the tests and uses that another goroutine
-// may come between.
+// Package endpoints holds the shared passes that find where atomic sections begin and end, in called functions
+// too: [Analyzer] sums up which variables functions test, read and change, and [TestUses] finds the tests and
+// uses that another goroutine may come between.
 //
-// What a function does is exported as the fact [Effects], in terms of its
-// parameters, so that the ends of a section may lie in functions of other packages.
+// The effects of a function are exported as the fact [Effects], in terms of its parameters, so that the ends of
+// a section may lie in functions of other packages.
 //
-// Cost: for each branch that asks for a variable, the events of the function, and
-// the uses of the variable, so a square where a function asks often; at worst the
-// uses times the events where a lock is released in between, for which what lies
-// between a test and one use is mostly found again for the next. A function that
-// takes too many steps is left out (ir.WorkLimit).
+// Cost: for each branch that asks for a variable, the events of the function, and the uses of the variable, so
+// a square where a function asks often; at worst the uses times the events where a lock is released in between,
+// for which the events between a test and one use are mostly found again for the next. A function that takes
+// too many steps is left out (ir.WorkLimit).
 package endpoints
 
 import (
@@ -29,8 +27,8 @@ import (
 	"github.com/interlock-go/interlock/analyzers/pass/stationary"
 )
 
-// Analyzer is the shared pass that knows what functions read and change, by
-// calls too. Its result is a [*Package].
+// Analyzer is the shared pass that knows which variables functions read and change, by calls too. Its result is
+// a [*Package].
 var Analyzer = &analysis.Analyzer{
 	Name:       "interlockendpoints",
 	Doc:        "find what may begin or end atomic sections, in callees too",
@@ -40,9 +38,8 @@ var Analyzer = &analysis.Analyzer{
 	ResultType: reflect.TypeFor[*Package](),
 }
 
-// Package is what the functions of a package read and change. It is read-only
-// once built: passes that use it run at the same time. Where an earlier pass has failed, nothing is known of
-// any function.
+// Package holds the reads and changes of the functions of a package. It is read-only once built: passes that
+// use it run at the same time. Where an earlier pass has failed, nothing is known of any function.
 type Package struct{ c *checker }
 
 func run(pass *analysis.Pass) (any, error) {
@@ -60,9 +57,8 @@ func run(pass *analysis.Pass) (any, error) {
 	return &Package{c}, nil
 }
 
-// TestUses is the shared pass that finds tests of shared state whose outcome
-// decides about a use of that state, with a gap between the two. Its result is
-// a [][*TestUse].
+// TestUses is the shared pass that finds tests of shared state that decide about a use of that state, with a
+// gap between the two. Its result is a [][*TestUse].
 var TestUses = &analysis.Analyzer{
 	Name:       "interlocktestuses",
 	Doc:        "find tests and uses of shared state that are not one step",
@@ -77,7 +73,7 @@ type TestUse struct {
 	TestNode, UseNode ast.Expr
 	Variable          finding.Variable
 	Name              string // Type.field
-	Why               string // what happens, for people
+	Why               string // the consequence, for people
 	Section           *finding.Section
 	Remote            *accesses.Access // that may come in between, if another one is known
 	// Lead: the code releases a lock between the two, but nothing shows that a second goroutine comes,
@@ -112,8 +108,8 @@ func findTestUses(pass *analysis.Pass) (any, error) {
 	return list, nil
 }
 
-// searching returns a copy that may note what it has found. What lacks the
-// lock that guards it elsewhere counts as found.
+// searching returns a copy that may note its results. A suspect, which lacks the lock that guards its variable
+// elsewhere, counts as found.
 func (p *Package) searching(suspects []guards.Suspect) *checker {
 	c := *p.c
 	c.reported, c.done = map[finding.Position]bool{}, map[string]bool{}

@@ -16,7 +16,7 @@ import (
 	"github.com/interlock-go/interlock/analyzers/pass/ownership"
 )
 
-// op is what an access does to its variable, as far as a test can tell.
+// op is the effect of an access on its variable, as far as a test can see it.
 type op int
 
 const (
@@ -37,7 +37,7 @@ func (o op) writes() bool { return o != read }
 // lessens reports whether o takes something away from the variable.
 func (o op) lessens() bool { return o == remove || o == shrink || o == reset }
 
-// verb returns in the past tense what o did.
+// verb returns the verb for o in the past tense.
 func (o op) verb() string {
 	switch o {
 	case read:
@@ -64,29 +64,29 @@ type event struct {
 	path  accesspath.Path // of the variable; no root: of an object that has no name here
 	key   *key            // of a map access; nil: none, or any
 	op    op
-	value ssa.Value // what a write stores; nil if that is not known here
-	// amount is what is added or taken, where that is known.
+	value ssa.Value // the value that a write stores; nil if that is not known here
+	// amount is the number added or taken, where that is known.
 	amount ssa.Value
 	varies bool // that is not known, but that it is no constant
 	made   bool // the value is an object of its own, made where it is stored
 
-	// bound is an index into what a read returns, or an end of a part of it.
+	// bound is an index into the result of a read, or an end of a part of it.
 	bound ssa.Value
 
 	at    ssa.Instruction // the access, or the call that leads to it
 	call  bool
 	own   *accesses.Access // where at is the access
-	tells []Tell           // results of the call that tell what a read found
+	tells []Tell           // results of the call that show the value of a read
 
 	held      []lockset.Held
-	aside     []lockset.Held // of these, what makes no one step of two accesses
+	aside     []lockset.Held // of these, the locks that make no one step of two accesses
 	turns     []lockset.Held // channels that are held as locks
 	unknown   bool           // a caller may hold more
 	atomic    bool
 	rechecked bool        // a write: the callee looks at the variable under the same lock, first or to put it back
-	answers   []ssa.Value // a write by a call: results that carry what the callee has made of the variable, or found there
-	// asked and versions are what the callee looks at first, under the same
-	// lock: see askedFor and versions of [function].
+	answers   []ssa.Value // a write by a call: results that carry the value that the callee has made, or found there
+	// asked and versions are the variables that the callee looks at first, under the same lock: see askedFor
+	// and versions of [function].
 	asked    []accesspath.Name
 	versions []version
 	owner    ownership.Level
@@ -144,8 +144,8 @@ func (k *key) where() accesspath.Path {
 	return accesspath.Of(k.v)
 }
 
-// events lists what fn accesses, itself and by its calls, in the order of the
-// blocks; calls that come back to fn add nothing.
+// events lists the accesses of fn, by itself and by its calls, in the order of the blocks; calls that come back
+// to fn add nothing.
 func (c *checker) events(fn *ssa.Function) []*event {
 	if list, ok := c.known[fn]; ok {
 		return list
@@ -166,7 +166,7 @@ func (c *checker) events(fn *ssa.Function) []*event {
 	return list
 }
 
-// callsMatter leaves out functions whose calls lead to nothing.
+// callsMatter leaves out functions that access nothing by their calls.
 func (c *checker) callsMatter(fn *ssa.Function) bool {
 	for _, b := range fn.Blocks {
 		for _, instr := range b.Instrs {
@@ -213,7 +213,7 @@ func emptyStruct(t types.Type) bool {
 	return ok && s.NumFields() == 0
 }
 
-// opOf returns what a does.
+// opOf returns the operation of a.
 func opOf(a *accesses.Access) op {
 	switch {
 	case !a.Writes():
@@ -235,7 +235,7 @@ func opOf(a *accesses.Access) op {
 	return storeOp(a.Value, a.Path)
 }
 
-// amountOf returns what a adds to its variable or takes from it, or nil.
+// amountOf returns the amount that a adds to its variable or takes from it, or nil.
 func amountOf(a *accesses.Access) ssa.Value {
 	if a.Atomic() {
 		call, ok := a.Instr.(*ssa.Call)
@@ -287,7 +287,7 @@ func plain(v ssa.Value) ssa.Value {
 	}
 }
 
-// storeOp returns what it means to store v in the variable at path.
+// storeOp returns the operation of a store of v in the variable at path.
 func storeOp(v ssa.Value, path accesspath.Path) op {
 	switch v := v.(type) {
 	case *ssa.Const:
@@ -357,7 +357,7 @@ func isZero(c *ssa.Const) bool {
 	return false
 }
 
-// called lists what a call leads to.
+// called lists the events of a call.
 func (c *checker) called(fn *ssa.Function, call *ssa.Call, s *lockset.State) []*event {
 	if e := c.syncMap(fn, call, s); e != nil {
 		return []*event{e}

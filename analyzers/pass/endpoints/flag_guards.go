@@ -29,7 +29,7 @@ func (c *checker) flagged(f *function, b *branch, t *event) []pair {
 		if u.op == read && f.recheck(u) != nil {
 			continue
 		}
-		// Who asks for the flag again, before or behind the use, sees what came in between.
+		// A goroutine that asks for the flag again, before or behind the use, sees changes in between.
 		if f.askedUnder(t, u) || !releasesGuard(t, u) || f.askedBehind(t, u) {
 			continue
 		}
@@ -73,8 +73,8 @@ func (f *function) askedUnder(t, u *event) bool {
 	})
 }
 
-// askedBehind reports whether the variable of t is asked for once more on every
-// way from u to a return: who enters and looks again sees what came in between.
+// askedBehind reports whether the variable of t is asked for once more on every way from u to a return: a
+// goroutine that enters and looks again sees changes in between.
 func (f *function) askedBehind(t, u *event) bool {
 	f.spend(len(f.byName[t.name]))
 	return slices.ContainsFunc(f.byName[t.name], func(r *event) bool {
@@ -91,9 +91,8 @@ func (f *function) askedBehind(t, u *event) bool {
 	})
 }
 
-// changedWith names a function that sets the flag of t and clears the state of
-// u in one critical section, as one that closes does: what is added
-// afterwards, stays.
+// changedWith names a function that sets the flag of t and clears the state of u in one critical section, as
+// one that closes does: an entry that is added afterwards stays.
 func (c *checker) changedWith(t, u *event) string {
 	for _, w := range c.writers[t.name] {
 		if strings.HasPrefix(w.Fn.Name(), "New") {
@@ -167,8 +166,8 @@ func sentOn(v ssa.Value) bool {
 	})
 }
 
-// closesWith names a function that sets the flag of t under a lock of t, and
-// closes the channel of u, without waiting for those who send.
+// closesWith names a function that sets the flag of t under a lock of t, and closes the channel of u, without
+// waiting for senders.
 func (c *checker) closesWith(t, u *event) string {
 	for _, w := range c.writers[t.name] {
 		if storeOp(w.Value, w.Path) != mark && opOf(w) != swap || !slices.Contains(c.closers[u.name], w.Fn) {

@@ -21,7 +21,7 @@ type pair struct {
 	since string
 }
 
-// gap is what lies between the two ends; rules of the table name several.
+// gap is the kind of code between the two ends; rules of the table name several.
 type gap int
 
 const (
@@ -93,8 +93,7 @@ func (c *checker) pair(f *function, b *branch, t, u *event) (pair, bool) {
 	if !c.mayPair(b, t, u) {
 		return pair{}, false
 	}
-	// Who looks at the variable again under the lock of the use acts on what is
-	// true by then.
+	// A goroutine that looks at the variable again under the lock of the use acts on its current value.
 	p := pair{test: t, use: u, gap: gapBetween(t, u)}
 	if p.gap == none || p.gap != unlocked && (u.rechecked || f.recheck(u) != nil || f.corrected(u)) {
 		return pair{}, false
@@ -156,7 +155,7 @@ func sameObject(t, u *event) bool {
 // related reports whether both are reached from one value, by different ways.
 func related(a, b accesspath.Path) bool { return a.Root != nil && a.Root == b.Root }
 
-// gapBetween returns what lies between test and use.
+// gapBetween returns the gap between test and use.
 func gapBetween(t, u *event) gap {
 	if sameRegion(t, u) {
 		return none
@@ -185,15 +184,15 @@ func surelyReleased(before, after lockset.Held) bool {
 	return after.Since != nil && (before.Since != nil || after.Back)
 }
 
-// next reports whether u lies in the first critical section of the lock after
-// that of t: what was found further back, the code has most likely left behind.
+// next reports whether u lies in the first critical section of the lock after that of t: a value that was found
+// further back no longer matters, most likely.
 func (f *function) next(d decision, t, u *event) bool {
 	between := func(e *event) bool {
 		return d.only[e.at.Block()] && e.at != u.at && gapBetween(t, e) == released && gapBetween(e, u) == released &&
 			f.flow.Leads(e.at, u.at) && !f.flow.Leads(u.at, e.at)
 	}
-	// What lies between t and one use lies between t and most of the later ones:
-	// asked first, it spares a look at all events for each use.
+	// An event between t and one use lies between t and most of the later ones: asked first, it spares a look
+	// at all events for each use.
 	f.spend(1)
 	if f.search.between != nil && between(f.search.between) {
 		return false

@@ -11,9 +11,8 @@ import (
 	"github.com/interlock-go/interlock/analyzers/pass/ir"
 )
 
-// testUse returns what there is to say of p, or nothing where its source is not at hand. Both
-// ends are shown as they are in the function that has them: the access, or the
-// call that leads to it.
+// testUse returns the report of p, or nothing where its source is not at hand. Both ends are shown as they are
+// in the function that has them: the access, or the call that leads to it.
 func (c *checker) testUse(f *function, p pair, remote *accesses.Access, lead bool) []*TestUse {
 	test, use := c.endOf(f, p.test), c.endOf(f, p.use)
 	if test.node == nil || use.node == nil {
@@ -66,7 +65,7 @@ func (p pair) verb() string {
 	return "tests"
 }
 
-// bearing is what ties the two, in the middle of a sentence.
+// bearing returns the words that tie the two, for the middle of a sentence.
 func (p pair) bearing() string {
 	if p.relation == exchanges {
 		return " for its result, and "
@@ -155,9 +154,9 @@ func variable(e *event) finding.Variable {
 	return v
 }
 
-// section is what a run has to watch: from the test to the last use that the
-// branch leads to, or the first on each way where there are several. If the
-// test is about a flag that stands for other state, it is the flag that is watched.
+// section returns the section that a run has to watch: from the test to the last use that the branch leads to,
+// or the first on each way where there are several. If the test is about a flag that stands for other state, it
+// is the flag that is watched.
 func (c *checker) section(f *function, p pair, test, use end) *finding.Section {
 	s := &finding.Section{
 		Kind:     "test-and-use",

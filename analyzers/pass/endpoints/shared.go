@@ -66,8 +66,8 @@ func (c *checker) pairKey(f *function, p pair) string {
 	return p.use.name.String() + "\x00" + c.list.Prog.FuncName(f.fn)
 }
 
-// remote returns a write of the tested variable by which another goroutine than
-// the one that runs fn may change what was found, preferably in another function.
+// remote returns a write of the tested variable by which another goroutine than the one that runs fn may change
+// it, preferably in another function.
 func (c *checker) remote(fn *ssa.Function, p pair) *accesses.Access {
 	mine := c.list.Graph.Roles(fn)
 	var found *accesses.Access
@@ -107,9 +107,8 @@ func (c *checker) certain(f *function, p pair, remote *accesses.Access) bool {
 	return c.likely(f, p) && c.meets(f, p, remote)
 }
 
-// actors returns the roles of who has w made: of a function that changes what it
-// is handed, and all of whose calls are known, those of its callers, except
-// the makers of the object.
+// actors returns the roles of the goroutines behind w: of a function that changes its argument, and has known
+// calls alone, those of its callers, except the makers of the object.
 func (c *checker) actors(w *accesses.Access) []*callgraph.Roles {
 	graph := c.list.Graph
 	whole := []*callgraph.Roles{graph.Roles(w.Fn)}
@@ -129,14 +128,14 @@ func (c *checker) actors(w *accesses.Access) []*callgraph.Roles {
 	return list
 }
 
-// disturbs reports whether a change by o can make what the test found untrue.
+// disturbs reports whether a change by o can make the test's answer untrue.
 func disturbs(o op, p pair) bool {
 	switch {
 	case p.out.Inside:
 		return o == insert || o == set
 	case p.relation == bounds:
 		return o != grow && o != insert
-	// What goes the other way makes no less room, and no less to take.
+	// A change in the other direction leaves no less room, and no less to take.
 	case p.out.Compares && p.use.op == shrink:
 		return o != grow && o != insert
 	case p.out.Compares && (p.use.op == grow || p.use.op == insert || p.use.op == mark && p.out.Length):
@@ -163,8 +162,7 @@ func (c *checker) lazy(p pair) bool {
 		!c.lockedSomewhere(u)
 }
 
-// lockedSomewhere reports whether some write of the variable holds a lock: then
-// the lock is what to judge by.
+// lockedSomewhere reports whether some write of the variable holds a lock: then the lock decides.
 func (c *checker) lockedSomewhere(u *accesses.Access) bool {
 	for _, w := range c.writers[u.Name] {
 		if len(w.Locks.Held()) > 0 {
@@ -174,16 +172,16 @@ func (c *checker) lockedSomewhere(u *accesses.Access) bool {
 	return false
 }
 
-// likely reports whether a pair is of a shape of which readers called most findings true (`lab labels`):
+// likely reports whether a pair has a shape with mostly true findings, as labelled by readers (`lab labels`):
 //
 //   - an entry of a map is looked for, and made, replaced or removed;
-//   - something is added to what the test has counted under a lock, when that is released;
+//   - a test has counted something under a lock, and adds to it when that is released;
 //   - an exported function of an exported type, which any goroutine may call, has both ends, or a test that is a
 //     program by itself.
 //
 // Of flags, pointers and counters in other functions most are one goroutine's, and so are maps from which a
-// helper removes what nobody else puts there. What a callee decides by another entry under its lock may be decided
-// anew there.
+// helper removes entries that nobody else puts there. A callee that decides by another entry under its lock may
+// decide anew there.
 func (c *checker) likely(f *function, p pair) bool {
 	if p.use.op == remove && c.onlyAdder(f.fn, p) || p.use.call && p.use.op == grow && len(p.use.asked) > 0 {
 		return false

@@ -49,7 +49,7 @@ func (c *checker) syncMap(fn *ssa.Function, call *ssa.Call, s *lockset.State) *e
 		name: name, inMap: true, path: a.Path, key: keyOf(args[1]), op: how, at: call, own: a,
 		held: s.Held(), turns: s.Turns(), unknown: s.Unknown, atomic: true, owner: a.Owner, side: c.list.Side(a),
 	}
-	// What is stored without contents of its own is a mark.
+	// A value without contents of its own is a mark.
 	if how == insert {
 		e.value = args[2]
 		v := unwrap(e.value)

@@ -8,29 +8,28 @@ import (
 	"golang.org/x/tools/go/ssa"
 )
 
-// relation is how what was tested bears on the use.
+// relation is the way in which the tested variable bears on the use.
 type relation int
 
 const (
 	decides   relation = iota // a branch on the variable, or on its length, decides about a use of the variable
 	closes                    // a branch on a flag decides about state that some function changes together with the flag
 	bounds                    // no branch: a length that was taken is an index or an end in the use
-	exchanges                 // no branch: what was found is the result, and the use stores something else
+	exchanges                 // no branch: the value found is the result, and the use stores something else
 )
 
-// rule is one line of the table: a test and a use that are no single step, and
-// what they do then.
+// rule is one line of the table: a test and a use that are no single step, and their harm.
 type rule struct {
 	relation relation
 	use      op
-	gaps     gap   // what may lie between the two
+	gaps     gap   // the gaps that may lie between the two
 	provided facts // all of them hold
 	butNot   facts // none of them holds
 	what     what
 	fixture  string // the function of testdata/src/table that only this line finds
 }
 
-// what is what the use does, in the past tense, as reports say it.
+// what is the effect of the use, in the past tense, as reports print it.
 type what string
 
 const (
@@ -65,24 +64,24 @@ var table = []rule{
 	{decides, set, locked, facts{ordersBySize, storesCompared}, nil, changed, "setGreater"},
 	{decides, set, anyGap, facts{isAbsent, ownObject}, facts{asksMore, madeAnyway}, made, "makeValue"},
 
-	// A mark: in a set of limited size, or what goes with it is done twice.
+	// A mark: in a set of limited size, or for work that is done twice.
 	{decides, mark, locked, facts{usesMap, asksLength, compares}, nil, added, "addMark"},
 	{decides, mark, locked, facts{usesMap, sameEntry, hasEffect}, facts{isThere, asksLength, asksCalls}, changed,
 		"markEntry"},
 	{decides, mark, locked, facts{hasEffect}, facts{usesMap, isThere, asksLength, asksCalls}, changed, "markValue"},
 
-	// What was found is disposed of, which a second goroutine does again.
+	// The value found is disposed of, which a second goroutine does again.
 	{decides, reset, released, facts{isThere, handsOn}, facts{asksMore, usesMap, byCall}, cleared, "clear"},
 
-	// An entry that may be another one by now, or what goes with the removal is done twice.
+	// An entry that may be another one by now, or whose removal has effects that happen twice.
 	{decides, remove, locked, facts{sameEntry, asksInside}, nil, removed, "removeExpired"},
 	{decides, remove, locked, facts{sameEntry, isThere, hasEffect}, facts{answersOnce}, removed, "removeEntry"},
 
-	// What only one of two has replaced, both take.
+	// Two callers take the value that only one of them has replaced.
 	{exchanges, mark, locked, nil, nil, changed, "exchangeMark"},
 	{exchanges, reset, locked, nil, nil, cleared, "exchangeReset"},
 
-	// What was there is used as if it were there still.
+	// A value is used as if it were there still.
 	{decides, read, released, facts{foundSome, answersAlike}, nil, retried, "takeIfLeft"},
 	{decides, read, released, facts{foundSome, looksUp, sameEntry, dereferences}, facts{useByCall}, follows,
 		"followEntry"},
@@ -91,12 +90,12 @@ var table = []rule{
 	{decides, read, atomics, facts{isThere, loadsAtomically, dereferences}, facts{byCall, asksMore}, follows,
 		"followAtomic"},
 
-	// What is added after the flag was set stays: who sets it has cleared the rest.
+	// An entry that is added after the flag was set stays: the setter has cleared the rest.
 	{closes, grow, released, nil, nil, raised, "raiseAfterClose"},
 	{closes, insert, released, nil, nil, added, "insertAfterClose"},
 	{closes, read, released, facts{sends}, nil, sent, "sendAfterClose"},
 
-	// What is used after the flag was set is no longer there: who sets it has cleared the rest.
+	// An element that is used after the flag was set is no longer there: the setter has cleared the rest.
 	{closes, read, released, facts{loads, usesAsList}, facts{asksItsLength}, indexes, "indexAfterClose"},
 	{closes, read, released, facts{loads, dereferences}, nil, follows, "followAfterClose"},
 
@@ -104,8 +103,8 @@ var table = []rule{
 	{bounds, read, released, nil, nil, indexes, "sliceByLength"},
 }
 
-// leads is the table of tests and uses whose harm depends on what is stored, which only runs show. It is asked
-// where the first one has no line.
+// leads is the table of tests and uses that do harm with some stored values alone, which only runs show. It is
+// asked where the first one has no line.
 var leads = []rule{
 	// An entry or a value is put where none was, perhaps another one by each goroutine.
 	{decides, insert, released, facts{sameEntry}, facts{isThere, asksMore}, made, "putEntry"},
@@ -140,7 +139,7 @@ type (
 	facts []fact
 )
 
-// What the test asks for.
+// Properties of the test.
 
 // isThere reports whether the variable or entry is there on the side of the
 // branch that leads to the use: not nil, not zero.
@@ -158,8 +157,7 @@ func compares(_ *checker, _ *function, p pair) bool { return p.out.Compares }
 // ordersBySize reports whether it is compared by size.
 func ordersBySize(_ *checker, _ *function, p pair) bool { return p.out.Ordered }
 
-// asksInside reports whether the test asks for what the entry holds, not for
-// the entry itself.
+// asksInside reports whether the test asks for contents of the entry, not for the entry itself.
 func asksInside(_ *checker, _ *function, p pair) bool { return p.out.Inside }
 
 // asksCalls reports whether a call computes the answer, which may have found
@@ -182,7 +180,7 @@ func foundSome(_ *checker, _ *function, p pair) bool {
 	return p.present() > 0 || p.out.Length && p.out.Compares
 }
 
-// What the use does.
+// Properties of the use.
 
 // usesMap reports whether the use accesses an entry of a map.
 func usesMap(_ *checker, _ *function, p pair) bool { return p.use.inMap }
@@ -246,10 +244,9 @@ func dereferences(_ *checker, _ *function, p pair) bool { return followed(p.use.
 // sends reports whether something is sent on the channel that is read.
 func sends(_ *checker, _ *function, p pair) bool { return sentOn(p.use.own.Value) }
 
-// What excuses the use, or makes it matter.
+// Facts that excuse the use, or make it matter.
 
-// accountedFor reports whether the change is made up of what was found, so that
-// changes in between stay:
+// accountedFor reports whether the change is made up of the value found, so that changes in between stay:
 //
 //	n := t.n; …; t.n -= n
 func accountedFor(_ *checker, f *function, p pair) bool { return f.accounted(p.test, p.use) }
@@ -314,8 +311,8 @@ func isAccountedFor(c *checker, f *function, p pair) bool {
 	return slices.ContainsFunc(f.counters(p), func(w *event) bool { return c.counted(p.use, w) })
 }
 
-// answersOnce reports whether what was found is a channel, and something is sent on it: the entry is that of a request,
-// and its key comes once.
+// answersOnce reports whether the value found is a channel, and something is sent on it: the entry is that of a
+// request, and its key comes once.
 //
 //	mu.RLock(); ch, ok := pending[id]; mu.RUnlock(); if ok { ch <- answer; mu.Lock(); delete(pending, id); … }
 func answersOnce(_ *checker, _ *function, p pair) bool {
@@ -333,12 +330,11 @@ func answersOnce(_ *checker, _ *function, p pair) bool {
 	return false
 }
 
-// foundBy reports whether v is what the look-up has found.
+// foundBy reports whether v is the result of the look-up.
 func foundBy(v ssa.Value, look *ssa.Lookup) bool {
 	x, ok := v.(*ssa.Extract)
 	return v == look || ok && x.Tuple == look
 }
 
-// handsOn reports whether what was found is given to somebody on the way to
-// the use, or a method of it is called.
+// handsOn reports whether the value found is handed on, on the way to the use, or a method of it is called.
 func handsOn(_ *checker, _ *function, p pair) bool { return handedOn(p.test.own.Value, p) }

@@ -11,7 +11,7 @@ import (
 	"github.com/interlock-go/interlock/analyzers/pass/accesspath"
 )
 
-// tracer follows a value back to what was read.
+// tracer follows a value back to the reads that it stems from.
 type tracer struct {
 	f    *function
 	seen map[ssa.Value]map[*event]Outcome
@@ -39,7 +39,7 @@ func (t *tracer) trace(v ssa.Value, depth int) map[*event]Outcome {
 	return hits
 }
 
-// step adds what the operands of v bring.
+// step adds the events of the operands of v.
 func (t *tracer) step(v ssa.Value, depth int, hits map[*event]Outcome) {
 	add := func(from ssa.Value, change func(Outcome) Outcome) {
 		for e, o := range t.trace(from, depth+1) {
@@ -49,8 +49,8 @@ func (t *tracer) step(v ssa.Value, depth int, hits map[*event]Outcome) {
 		}
 	}
 	same := func(o Outcome) Outcome { return o }
-	// Operators change what the value says: !x is its contrary, x < y neither.
-	// A conversion changes nothing, and what comes from a channel is another value.
+	// Operators change the meaning of the value: !x is its contrary, x < y neither. A conversion changes
+	// nothing, and a value from a channel is another one.
 	switch v := v.(type) {
 	case *ssa.UnOp:
 		switch v.Op {
@@ -118,8 +118,8 @@ func likening(o Outcome) Outcome {
 	return comparing(o)
 }
 
-// isOwn reports whether v, compared in block b, may differ between goroutines that find the same in memory. What a
-// goroutine has loaded farther back may have changed since.
+// isOwn reports whether v, compared in block b, may differ between goroutines that find the same in memory. A
+// value that a goroutine has loaded farther back may have changed since.
 func isOwn(v ssa.Value, b *ssa.BasicBlock) bool {
 	switch v := v.(type) {
 	case *ssa.Parameter, *ssa.FreeVar, *ssa.Call, *ssa.Phi:
@@ -134,8 +134,8 @@ func isOwn(v ssa.Value, b *ssa.BasicBlock) bool {
 	return false
 }
 
-// cell follows a local variable in memory to what is stored in it; one that a closure has captured to what the closure
-// itself stores there.
+// cell follows a local variable in memory to the values stored in it; one that a closure has captured to the
+// values that the closure itself stores there.
 func (t *tracer) cell(addr ssa.Value, add func(ssa.Value, func(Outcome) Outcome)) {
 	var stored []ssa.Value
 	switch addr := addr.(type) {
@@ -211,7 +211,7 @@ func (t *tracer) extract(v *ssa.Extract, add func(ssa.Value, func(Outcome) Outco
 	}
 }
 
-// phi adds what is chosen, and what decides on the choice among constants.
+// phi adds the values chosen, and the conditions of the choice among constants.
 func (t *tracer) phi(v *ssa.Phi, add func(ssa.Value, func(Outcome) Outcome)) {
 	constants := 0
 	for _, e := range v.Edges {
@@ -261,8 +261,8 @@ func chosenSense(v *ssa.Phi, d *ssa.BasicBlock) int {
 	return 0
 }
 
-// call follows arguments: of len and the like, and plain values of functions
-// that compute with them. What a pointer leads to is a variable of its own.
+// call follows arguments: of len and the like, and plain values of functions that compute with them. An object
+// behind a pointer is a variable of its own.
 func (t *tracer) call(v *ssa.Call, add func(ssa.Value, func(Outcome) Outcome)) {
 	if b, ok := v.Call.Value.(*ssa.Builtin); ok {
 		switch b.Name() {

@@ -28,8 +28,8 @@ func (f *function) counters(p pair) []*event {
 	return list
 }
 
-// counted reports whether w adds to a number what u puts into a map: something of the value, or one for the entry,
-// which is taken off where entries are removed.
+// counted reports whether w adds to a number the entry that u puts into a map: something of the value, or one
+// for the entry, which is taken off where entries are removed.
 func (c *checker) counted(u, w *event) bool {
 	if w.op != grow {
 		return false
@@ -50,8 +50,8 @@ func changes(f *function, name accesspath.Name, how op) bool {
 	return slices.ContainsFunc(f.byName[name], func(e *event) bool { return e.op == how })
 }
 
-// exchanged lists stores of a variable behind a read whose outcome is the function's result, with a gap in between:
-// two callers may both get what one of them alone has replaced.
+// exchanged lists stores of a variable behind a read that makes the function's result, with a gap in between:
+// two callers may both get the value that one of them alone has replaced.
 //
 //	was := t.stopped; …; t.stopped = true; …; return !was
 func (c *checker) exchanged(f *function) []pair {
@@ -70,7 +70,7 @@ func (c *checker) exchanged(f *function) []pair {
 	return list
 }
 
-// exchange returns the pair of t, which reads what u replaces, if they are meant to be one step.
+// exchange returns the pair of t, which reads the value that u replaces, if they are meant to be one step.
 func (c *checker) exchange(f *function, t, u *event) (pair, bool) {
 	behind := t.at != u.at && t.at.Block().Dominates(u.at.Block()) && f.flow.Leads(t.at, u.at)
 	if t.op != read || !behind || !sameCell(t, u) {
@@ -90,8 +90,8 @@ func (c *checker) exchange(f *function, t, u *event) (pair, bool) {
 	return p, p.rule != nil
 }
 
-// returnsBehind reports whether the function returns behind u, which runs whatever t has found, what t has found, or
-// whether there was something.
+// returnsBehind reports whether the function returns behind u, which runs in any case, the value that t has
+// found, or whether there was one.
 func (f *function) returnsBehind(t, u *event) bool {
 	for _, b := range f.branches {
 		if _, asked := b.hits[t]; asked && leadingSide(b.at.Block(), u.at.Block()) >= 0 {
@@ -132,8 +132,8 @@ func answersAlike(_ *checker, f *function, p pair) bool {
 	return false
 }
 
-// guardsChange reports whether a branch that asks for what r has found decides about a change of the variable in the
-// same critical section.
+// guardsChange reports whether a branch that asks for the value of r decides about a change of the variable in
+// the same critical section.
 func (f *function) guardsChange(r *event) bool {
 	f.spend(len(f.branches))
 	return slices.ContainsFunc(f.branches, func(b *branch) bool {

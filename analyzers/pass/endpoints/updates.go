@@ -12,8 +12,8 @@ import (
 	"github.com/interlock-go/interlock/analyzers/pass/ownership"
 )
 
-// Update is a load of a variable and a store of what was computed from it, one
-// of them or both in functions that are called, with a gap in between.
+// Update is a load of a variable and a store of a value computed from it, one of them or both in functions that
+// are called, with a gap in between.
 type Update struct {
 	Load, Store         finding.Access // as the function has them: the access, or the call
 	LoadNode, StoreNode ast.Expr
@@ -52,12 +52,12 @@ func (p *Package) Updates(fn *ssa.Function) []Update {
 	return list
 }
 
-// updates reports whether u stores what is computed from what t has read, after
-// another goroutine could come in between:
+// updates reports whether u stores a value computed from the one that t has read, after another goroutine could
+// come in between:
 //
 //	n := t.Get(); …; t.Set(n + 1)
 func (f *function) updates(t, u *event) bool {
-	// What lies in the function itself, the check sees without our help, except entries of a sync.Map.
+	// The check itself sees updates in one function, except those of entries of a sync.Map.
 	if !t.call && !u.call && !(t.inMap && t.atomic) {
 		return false
 	}
@@ -67,7 +67,7 @@ func (f *function) updates(t, u *event) bool {
 	if g := gapBetween(t, u); g != atomics && (g != released || !releasesGuard(t, u)) {
 		return false
 	}
-	// The value itself goes into what is stored, not an answer to a question about it.
+	// The value itself is part of the stored one, not an answer to a question about it.
 	found, ok := f.tests(u.value)[t]
 	return ok && found.Sense == 0 && !found.Compares && !found.Length && !found.Inside && f.recheck(u) == nil
 }
@@ -79,8 +79,8 @@ func sameCell(t, u *event) bool {
 		(!t.inMap || sameKey(t.key, u.key))
 }
 
-// update returns what there is to say of the update from t to u; ok is false
-// where no other goroutine may come in between, and no lock is released there either.
+// update returns the report of the update from t to u; ok is false where no other goroutine may come in
+// between, and no lock is released there either.
 func (c *checker) update(f *function, t, u *event) (Update, bool) {
 	roles := c.list.Graph.Roles(f.fn)
 	if c.list.Prog.Alone(f.fn) || c.list.Prog.SaysNoLock(f.fn, u.at.Pos()) {

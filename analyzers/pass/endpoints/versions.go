@@ -11,19 +11,18 @@ import (
 	"github.com/interlock-go/interlock/analyzers/pass/accesspath"
 )
 
-// A write need not look at the tested variable again to be right after a gap:
-// it may look at what moves with it, in the critical section of the write, and
-// turn back. Two forms are known. A version is compared for being equal with
-// the one that was read together with the variable; and other fields of the
-// object say the same as the variable does. Both hold only if each writer
-// of the variable changes the other one too, in the same critical section.
+// A write need not look at the tested variable again to be right after a gap: it may look at a variable that
+// moves with it, in the critical section of the write, and turn back. Two forms are known. A version is
+// compared for being equal with the one that was read together with the variable; and other fields of the
+// object say the same as the variable does. Both hold only if each writer of the variable changes the other one
+// too, in the same critical section.
 
-// Version means that a function changes something only where a variable is
-// equal to what a parameter brings. Exported for facts, which are encoded.
+// Version means that a function changes something only where a variable is equal to a parameter or a part of
+// it. Exported for facts, which are encoded.
 type Version struct {
 	Name   accesspath.Name
 	Param  int    // from which the variable is reached, as in Effect
-	Fields string // what is selected from it
+	Fields string // the part selected from it
 	Value  int    // parameter that it is compared with
 }
 
@@ -34,8 +33,8 @@ type version struct {
 	value ssa.Value
 }
 
-// deciding lists the reads under the lock of u whose outcome decides whether u
-// is made at all, by the branches that ask for it.
+// deciding lists the reads under the lock of u that decide whether u is made at all, by the branches that ask
+// for them.
 func (f *function) deciding(u *event) map[*branch][]*event {
 	found := map[*branch][]*event{}
 	for _, b := range f.branches {
@@ -65,8 +64,7 @@ func leadingSide(b, to *ssa.BasicBlock) int {
 	return 1
 }
 
-// askedFor names the variables whose values, read under the lock of u, decide
-// whether u is made.
+// askedFor names the variables that decide, read under the lock of u, whether u is made.
 func (f *function) askedFor(u *event) []accesspath.Name {
 	names := slices.Clone(u.asked)
 	for _, reads := range f.deciding(u) {
@@ -80,7 +78,7 @@ func (f *function) askedFor(u *event) []accesspath.Name {
 	return names
 }
 
-// versions lists what has to be equal for u to be made.
+// versions lists the values that have to be equal for u to be made.
 func (f *function) versions(u *event) []version {
 	list := slices.Clone(u.versions)
 	for b, reads := range f.deciding(u) {
@@ -171,9 +169,8 @@ func oneSection(a, b *accesses.Access) bool {
 	return false
 }
 
-// asksItself reports whether the call leads to a function that looks at the
-// variable of t under its own lock and says what it found: the caller need
-// not know.
+// asksItself reports whether the call leads to a function that looks at the variable of t under its own lock
+// and returns the answer: the caller need not know.
 func (f *function) asksItself(call *ssa.Call, t *event) bool {
 	return slices.ContainsFunc(f.byName[t.name], func(e *event) bool {
 		return e.at == call && e.op == read && len(e.held) > 0 && len(e.tells) > 0 && e.path == t.path

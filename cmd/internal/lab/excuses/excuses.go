@@ -30,7 +30,7 @@ import (
 // least is how many false findings an excuse removes at least, or it is not worth its code.
 const least = 3
 
-// figures are what one excuse does.
+// figures are the effects of one excuse.
 type figures struct {
 	excuse.Excuse
 	clean []string // findings in clean programs that come back without it

@@ -27,7 +27,7 @@ const (
 	race   = "race"
 )
 
-// measured has the processor time of the programs in nanoseconds, their peak of memory in kB, and what they do.
+// measured has the processor time of the programs in nanoseconds, their peak of memory in kB, and the texts about them.
 type measured struct {
 	time, memory matrix.Figures
 	programs     []string // as the binary lists them

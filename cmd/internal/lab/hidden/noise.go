@@ -217,7 +217,8 @@ that no try has shown it. Stated: %d of %d tries; made again: %d of %d.
 |---|---|---|---|
 `
 
-// replays makes the table of replay rates. A finding whose command states a rate and never shows it again is a miss.
+// replays makes the table of replay rates. A finding that states a rate in its command and never shows again is
+// a miss.
 func (l *noiseLab) replays(ctx context.Context) (string, error) {
 	var rows strings.Builder
 	var all, reliable, lower, none, stated, of, again, made int

@@ -17,8 +17,8 @@ import (
 	"github.com/interlock-go/interlock/cmd/internal/lab/internal/page"
 )
 
-// What SOS and LIS leave out does not depend on the machine: it is counted, in a build of the engine that counts
-// accesses where it is called.
+// The accesses that SOS and LIS leave out do not depend on the machine: they are counted, in a build of the
+// engine that counts accesses where it is called.
 
 // counting is the file that such a build has beside the engine's.
 //
@@ -139,7 +139,7 @@ func addCalls(file string, calls [][2]string) error {
 	return os.WriteFile(file, []byte(changed), 0o644)
 }
 
-// withCalls returns the text of a file of the engine with what counts at each place.
+// withCalls returns the text of a file of the engine with a counting call at each place.
 func withCalls(text string, calls [][2]string) (string, error) {
 	for _, c := range calls {
 		if !strings.Contains(text, c[0]) {
@@ -152,7 +152,7 @@ func withCalls(text string, calls [][2]string) (string, error) {
 
 var benchmarkName = regexp.MustCompile(`(?m)^Benchmark(\w+)$`)
 
-// countAll runs each program of c in a process of its own, and returns what it counts.
+// countAll runs each program of c in a process of its own, and returns its counts.
 func (c corpus) countAll(ctx context.Context, benchtime string) (map[string]counts, error) {
 	out, err := c.run(ctx, c.counted, nil, "-test.list=^Benchmark")
 	if err != nil {
@@ -173,7 +173,7 @@ func (c corpus) countAll(ctx context.Context, benchtime string) (map[string]coun
 	return all, nil
 }
 
-// readCounts reads what a process has printed at its end.
+// readCounts reads the counts that a process has printed at its end.
 func readCounts(out string) (n counts, err error) {
 	_, line, _ := strings.Cut(out, "interlock-counts ")
 	_, err = fmt.Sscan(line, &n.all[0], &n.all[1], &n.recorded[0], &n.recorded[1], &n.inLoop[0], &n.inLoop[1], &n.granules,

@@ -15,9 +15,8 @@ import (
 	"time"
 )
 
-// Go runs the go command in dir, outside of any workspace, and returns its
-// output. env is added to this process's environment. The error holds what the
-// go command prints on standard error, and wraps its *exec.ExitError.
+// Go runs the go command in dir, outside of any workspace, and returns its output. env is added to this
+// process's environment. The error holds the standard error of the go command, and wraps its *exec.ExitError.
 func Go(ctx context.Context, dir string, env []string, args ...string) ([]byte, error) {
 	cmd := exec.CommandContext(ctx, "go", args...)
 	cmd.Dir = dir
