@@ -46,7 +46,7 @@ type checker struct {
 	does     *behaviours
 	owner    *ownership.Result
 	reporter *check.Reporter
-	work     *ir.Work // what is left for the function at hand
+	work     *ir.Work // steps left for the function at hand
 	// changes holds the changes in place for each guarded field and lock class.
 	changes map[guarded][]*accesses.Access
 }
@@ -188,7 +188,7 @@ func (c *checker) function(fn *ssa.Function) {
 			c.owner.Of(o.Base, o.Birth) != ownership.Shared {
 			continue
 		}
-		// A lock under which others change what is used without it.
+		// A lock under which others change the memory that is used without it.
 		for _, h := range states[o.Birth].Held() {
 			changes := c.changes[guarded{o.Field, h.Class}]
 			if len(changes) == 0 || !guards(h, o) {
@@ -266,8 +266,7 @@ func throughCell(st *ssa.Store, v ssa.Value, follow func(ssa.Value) ssa.Instruct
 	return nil
 }
 
-// usesElements reports whether instr reads or writes elements of v, or hands
-// v to somebody who may.
+// usesElements reports whether instr reads or writes elements of v, or hands v to a function that may.
 func usesElements(instr ssa.Instruction, v ssa.Value) bool {
 	switch instr := instr.(type) {
 	case *ssa.IndexAddr:

@@ -15,12 +15,12 @@ type Memory struct {
 	Field accesspath.Name
 }
 
-// Behaviour is the fact of what a function does with elements of fields that
-// it reaches from its parameters.
+// Behaviour is the fact of the uses that a function makes of elements of fields that it reaches from its
+// parameters.
 type Behaviour struct {
-	// Results is which results are aliases, and of what.
+	// Results has the memory that a result is an alias of.
 	Results map[int]Memory
-	// Changes lists what it changes in place, callees included.
+	// Changes lists memory that it changes in place, callees included.
 	Changes []Memory
 }
 

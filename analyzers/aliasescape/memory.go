@@ -22,8 +22,7 @@ type origin struct {
 	Birth ssa.Instruction // that took the alias out of the field
 }
 
-// behaviours works out what the functions of a package do, and asks facts
-// about others.
+// behaviours works out the behaviour of the functions of a package, and asks facts about others.
 type behaviours struct {
 	pass *analysis.Pass
 	prog *ir.Program
@@ -32,11 +31,10 @@ type behaviours struct {
 	origins map[ssa.Value]origin // that were found
 	// none are the values that lead to no field, for all that own says so far.
 	none  map[ssa.Value]bool
-	trail []ssa.Value // what the search at hand has put into none
+	trail []ssa.Value // values that the search at hand has put into none
 }
 
-// newBehaviours sums up all functions, again until nothing is added: calls
-// among them hand on what they do.
+// newBehaviours sums up all functions, again until nothing is added: calls among them hand their behaviour on.
 func newBehaviours(pass *analysis.Pass, prog *ir.Program, graph *callgraph.Graph) *behaviours {
 	b := &behaviours{pass: pass, prog: prog, own: map[*ssa.Function]*Behaviour{}, origins: map[ssa.Value]origin{}}
 	for _, fn := range prog.Funcs {
@@ -52,7 +50,7 @@ func newBehaviours(pass *analysis.Pass, prog *ir.Program, graph *callgraph.Graph
 	return b
 }
 
-// export makes facts of what exported functions do.
+// export makes facts of the behaviour of exported functions.
 func (b *behaviours) export() {
 	for fn, does := range b.own {
 		obj, ok := fn.Object().(*types.Func)
@@ -62,7 +60,7 @@ func (b *behaviours) export() {
 	}
 }
 
-// of returns what fn does; nil if nothing is known.
+// of returns the behaviour of fn; nil if nothing is known.
 func (b *behaviours) of(fn *ssa.Function) *Behaviour {
 	if fn == nil {
 		return nil
@@ -77,7 +75,7 @@ func (b *behaviours) of(fn *ssa.Function) *Behaviour {
 	return nil
 }
 
-// sum adds what fn is seen to do, and reports whether that was news.
+// sum adds the behaviour that fn shows, and reports whether that was news.
 func (b *behaviours) sum(fn *ssa.Function) bool {
 	does, news := b.own[fn], false
 	for _, block := range fn.Blocks {
@@ -121,7 +119,7 @@ func relative(o origin, fn *ssa.Function) (Memory, bool) {
 func (b *behaviours) originOf(v ssa.Value) (origin, bool) {
 	b.trail = b.trail[:0]
 	o, ok := b.follow(v)
-	if ok { // the search ended early: what it has left behind may lead on
+	if ok { // the search ended early: values that it has left behind may lead on
 		for _, v := range b.trail {
 			delete(b.none, v)
 		}
@@ -129,9 +127,8 @@ func (b *behaviours) originOf(v ssa.Value) (origin, bool) {
 	return o, ok
 }
 
-// follow is the search of originOf. It comes to a value once: a search that failed
-// has shown that none of the values it came to leads to a field, and another
-// one keeps what it has found for each value on the way there.
+// follow is the search of originOf. It comes to a value once: a search that failed has shown that none of the
+// values it came to leads to a field, and another one keeps its result for each value on the way there.
 func (b *behaviours) follow(v ssa.Value) (origin, bool) {
 	if o, ok := b.origins[v]; ok {
 		return o, true
@@ -216,7 +213,7 @@ func (b *behaviours) resultOf(call *ssa.Call, i int) (origin, bool) {
 	return origin{m.Field, accesspath.Of(args[m.Param]), args[m.Param], call}, true
 }
 
-// changedBy lists what instr changes in place.
+// changedBy lists the memory that instr changes in place.
 func (b *behaviours) changedBy(instr ssa.Instruction) []origin {
 	switch instr := instr.(type) {
 	case *ssa.Store:
@@ -272,8 +269,8 @@ func (b *behaviours) changedByCall(call *ssa.CallCommon) []origin {
 	return all
 }
 
-// writesArgument returns what a function of package sort or slices changes: to
-// sort a slice changes its elements.
+// writesArgument returns the argument that a function of package sort or slices changes: to sort a slice
+// changes its elements.
 func writesArgument(b *behaviours, fn *ssa.Function, args []ssa.Value) []origin {
 	if len(args) == 0 {
 		return nil

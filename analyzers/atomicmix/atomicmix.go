@@ -42,9 +42,8 @@ func ownRead(v *accesses.Variable, a *accesses.Access) bool {
 // pair is a plain access and an atomic one that it races with.
 type pair struct{ plain, atomic *accesses.Access }
 
-// reportPlain makes one finding of the plain accesses of v: who fixes one
-// has to fix them all. One that is taken to mean the variable of the atomic access comes first, a write
-// among these, and then the first of the file.
+// reportPlain makes one finding of the plain accesses of v: all of them need the mend. One that is taken to
+// mean the variable of the atomic access comes first, a write among these, and then the first of the file.
 func reportPlain(list *accesses.List, v *accesses.Variable, r *check.Reporter) {
 	// Each plain access with an atomic one that may run at the same time.
 	var pairs []pair

@@ -26,7 +26,7 @@ func run(pass *analysis.Pass, r *check.Reporter) {
 	c := &checker{pass.ResultOf[ir.Analyzer].(*ir.Program), r}
 	reported := map[*ssa.Alloc]bool{}
 	races := pass.ResultOf[parallel.Analyzer].([]*parallel.Race)
-	for _, lead := range []bool{false, true} { // what is printed goes first
+	for _, lead := range []bool{false, true} { // findings that are printed go first
 		for _, race := range races {
 			if cell, ok := race.Inside.Place.Local(); ok && race.Tested == lead && !reported[cell] {
 				reported[cell] = c.report(cell, race)
@@ -40,9 +40,8 @@ type checker struct {
 	reporter *check.Reporter
 }
 
-// report makes the finding of a variable that a goroutine uses, and that
-// somebody else uses at the same time. One that the loop itself assigns is reported
-// there: what vet's loopclosure says of it stands at its use.
+// report makes the finding of a variable that two goroutines use at the same time. One that the loop itself
+// assigns is reported there: vet's loopclosure reports it at its use.
 func (c *checker) report(cell *ssa.Alloc, race *parallel.Race) bool {
 	inside, outside := c.mention(cell, race.Inside), c.mention(cell, race.Other)
 	if inside == nil {
@@ -85,7 +84,7 @@ func (c *checker) report(cell *ssa.Alloc, race *parallel.Race) bool {
 	return true
 }
 
-// advice returns what may mend the race: a variable that one side accesses atomically is meant to be shared.
+// advice returns a way to mend the race: a variable that one side accesses atomically is meant to be shared.
 func advice(race *parallel.Race) string {
 	for _, t := range []*parallel.Touch{race.Inside, race.Other} {
 		if t.Mode == finding.AtomicRead || t.Mode == finding.AtomicWrite {

@@ -1,6 +1,6 @@
-// Package check holds what all checks share: how they report, how their help
-// is made from their package comment, and how a panic in one of them becomes
-// a problem of the result instead of the end of the run.
+// Package check holds the parts that all checks share: how they report, how their help is made from their
+// package comment, and how a panic in one of them becomes a problem of the result instead of the end of the
+// run.
 //
 // Cost: the findings of one check in a package are compared with each other.
 package check
@@ -24,11 +24,11 @@ import (
 	"github.com/interlock-go/interlock/analyzers/pass/ir"
 )
 
-// Result is what every check hands on.
+// Result is the result of every check.
 type Result struct {
 	// Findings are sorted and sealed; their file names are absolute.
 	Findings []*finding.Finding
-	// Problems say what kept the check from seeing all of the package.
+	// Problems name the causes for which the check has not seen all of the package.
 	Problems []string
 	// Reported are the diagnostics, each with the finding that it is a part of.
 	Reported []Reported
@@ -76,7 +76,7 @@ func WithFacts(a *analysis.Analyzer, facts ...analysis.Fact) *analysis.Analyzer 
 	return a
 }
 
-// WithHints returns the check a with the flag [HintsFlag], whose help is usage.
+// WithHints returns the check a with the flag [HintsFlag], which has usage as its help.
 func WithHints(a *analysis.Analyzer, usage string) *analysis.Analyzer {
 	a.Flags.Bool(HintsFlag, false, usage)
 	return a
@@ -125,7 +125,7 @@ func (r *Reporter) print(d analysis.Diagnostic, f *finding.Finding) {
 	r.result.Reported = append(r.result.Reported, Reported{d, f})
 }
 
-// message is what go vet prints, which shows no category.
+// message is the text that go vet prints, which shows no category.
 func (r *Reporter) message(f *finding.Finding) string {
 	return string(r.code) + ": " + f.Title + ": " + f.Message
 }
@@ -176,8 +176,8 @@ func takeSection(g, f *finding.Finding) {
 	}
 }
 
-// siblings reports whether f says the same as g, in the same function, of
-// another field of the struct or of what is reached through g's variable.
+// siblings reports whether f says the same as g, in the same function, of another field of the struct or of a
+// variable reached through g's.
 func siblings(f, g *finding.Finding) bool {
 	v, w := f.Variable, g.Variable
 	if f.Accesses[0].Function != g.Accesses[0].Function ||
@@ -190,16 +190,15 @@ func siblings(f, g *finding.Finding) bool {
 	})
 }
 
-// Note is a further place of a finding, and what happens there.
+// Note is a further place of a finding, and a remark on it.
 type Note struct {
 	Pos  token.Pos
 	Text string
 }
 
-// ReportAt is Report for a finding whose places have no expression. A
-// directive at any of the places suppresses it. What is the matter with one
-// variable in one function is one finding, which names several places then:
-// the accesses of the first one, then those that the others add.
+// ReportAt is Report for a finding with places that have no expression. A directive at any of the places
+// suppresses it. All that is wrong with one variable in one function is one finding, which names several places
+// then: the accesses of the first one, then those that the others add.
 func (r *Reporter) ReportAt(f *finding.Finding, at token.Pos, notes ...Note) {
 	places := []token.Pos{at}
 	d := analysis.Diagnostic{Pos: at, Category: string(r.code), Message: r.message(f)}
@@ -216,8 +215,8 @@ func (r *Reporter) ReportAt(f *finding.Finding, at token.Pos, notes ...Note) {
 	}
 }
 
-// addAt is add for a finding whose places have no expression. What f says of its first access that the other finding
-// does not say yet, such as another Lock that is meant there, goes with it: patches need that.
+// addAt is add for a finding with places that have no expression. Facts of its first access that the other
+// finding lacks, such as another Lock that is meant there, go with it: patches need them.
 func (r *Reporter) addAt(f *finding.Finding) *finding.Finding {
 	for _, g := range r.result.Findings {
 		if (f.Status == finding.Lead) == (g.Status == finding.Lead) && len(f.Accesses) > 0 && len(g.Accesses) > 0 &&
@@ -241,8 +240,8 @@ func sameSide(a, b finding.Access) bool {
 	return a.Position == b.Position && a.Mode == b.Mode && a.Expr == b.Expr
 }
 
-// HintsFlag is the flag by which a check with hints reports them as diagnostics
-// too, for people who run the check by another driver.
+// HintsFlag is the flag by which a check with hints reports them as diagnostics too, for people that run the
+// check by another driver.
 const HintsFlag = "hints"
 
 func (r *Reporter) showsHints() bool {

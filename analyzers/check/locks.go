@@ -42,18 +42,16 @@ func ShortName(v finding.Variable) string {
 	return v.Name
 }
 
-// Side returns instruction instr of fn as one side of a finding about
-// synchronisation; its Expr is what the source writes there, if that is known,
-// else text. The first side of a finding is the operation that is wrong, with
-// the locks that are held there (Locks); the second is where the lock was
-// taken, or what the first one meets, without locks. [Reporter.ReportAt]
-// may add further places of the function, which strategies of patches tell
-// apart by that.
+// Side returns instruction instr of fn as one side of a finding about synchronisation; its Expr is the
+// expression in the source, if that is known, else text. The first side of a finding is the operation that is
+// wrong, with the locks that are held there (Locks); the second is where the lock was taken, or the operation
+// that the first one meets, without locks. [Reporter.ReportAt] may add further places of the function, which
+// strategies of patches tell apart by that.
 func Side(prog *ir.Program, fn *ssa.Function, instr ssa.Instruction, mode finding.Mode, text string) finding.Access {
 	return SideAt(prog, fn, instr.Pos(), mode, text)
 }
 
-// SideAt is Side for what is at pos; without a position it is the end of fn.
+// SideAt is Side for the code at pos; without a position it is the end of fn.
 func SideAt(prog *ir.Program, fn *ssa.Function, pos token.Pos, mode finding.Mode, text string) finding.Access {
 	if e, ok := prog.Node(pos).(ast.Expr); ok {
 		text = ir.Text(e)

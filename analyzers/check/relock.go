@@ -6,8 +6,7 @@ import (
 	"github.com/interlock-go/interlock/analyzers/pass/lockset"
 )
 
-// ReportRelock reports that a goroutine takes a lock that it holds: what is
-// wrong, and what hangs.
+// ReportRelock reports that a goroutine takes a lock that it holds; wrong names the fault, and hangs the wait.
 func (r *Reporter) ReportRelock(prog *ir.Program, a lockset.Relock, status finding.Status, wrong, hangs string) {
 	path := a.First.Path.String()
 	lock := Lock(prog, a.Fn, a.First.Class, path)

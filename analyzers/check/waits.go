@@ -59,7 +59,8 @@ func (r *Reporter) ReportWaits(list *waits.Result) {
 	}
 }
 
-// sideText returns an operation as the source writes it: a select, which waits for several things, or what it is on.
+// sideText returns an operation as the source writes it: a select, which waits for several operations, or its
+// operand.
 func sideText(prog *ir.Program, s waits.Side) string {
 	if s.Select {
 		return "select"
@@ -94,7 +95,7 @@ func (r *Reporter) reported(p finding.Position) bool {
 	})
 }
 
-// waitVariable returns what an operation is on as findings name it.
+// waitVariable returns the operand of an operation as findings name it.
 func waitVariable(prog *ir.Program, s waits.Side) finding.Variable {
 	v := finding.Variable{Package: prog.Pkg.Pkg.Path(), Kind: "channel"}
 	switch {

@@ -8,8 +8,8 @@ import (
 	"github.com/interlock-go/interlock/analyzers/finding"
 )
 
-// Access is one access to a field or package variable that others may reach,
-// with what a judgement needs to know about it.
+// Access is one access to a field or package variable that others may reach, with the facts that a judgement
+// needs.
 type Access struct {
 	finding.Access
 	// Alike counts further accesses of the same function that say the same.
@@ -24,15 +24,14 @@ type Access struct {
 	// May lists the classes of locks that may be held, those that surely are included.
 	May     []string `json:"may,omitempty"`
 	Unknown bool     `json:"unknown,omitempty"` // a caller may hold others
-	// Ordered: a lock of Held stays locked when who took it returns, so that
-	// other code may run under it than is seen to.
+	// Ordered: a lock of Held stays locked when the function that took it returns, so that unseen code may run
+	// under it.
 	Ordered bool `json:"ordered,omitempty"`
 
 	// Exempt: it says nothing against a guard, as it may come before the object
 	// is shared, or a comment says that it needs no lock.
 	Exempt bool `json:"exempt,omitempty"`
-	// SetUp: it belongs to what makes the object, or the object may have been
-	// made for this function alone.
+	// SetUp: it belongs to the making of the object, or the object may have been made for this function alone.
 	SetUp bool `json:"set_up,omitempty"`
 	// Others: more than one goroutine may come there.
 	Others bool `json:"others,omitempty"`
@@ -61,8 +60,8 @@ type Variable struct {
 	Accesses  []*Access `json:"accesses"`
 }
 
-// Pack leaves out of the accesses what Unpack puts back: the package, which is
-// that of the summary, and what is so for most of them.
+// Pack leaves out of the accesses the parts that Unpack puts back: the package, which is that of the summary,
+// and values that most of them share.
 func (v *Variable) Pack() {
 	for _, a := range v.Accesses {
 		a.Package = ""
@@ -103,7 +102,7 @@ func (a *Access) Atomic() bool {
 	return a.Mode == finding.AtomicRead || a.Mode == finding.AtomicWrite
 }
 
-// verb returns in the past tense what a does.
+// verb returns the verb for a in the past tense.
 func (a *Access) verb() string {
 	if a.Writes() {
 		return "written"

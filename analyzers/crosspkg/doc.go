@@ -1,6 +1,5 @@
-// Package crosspkg decides what needs all packages of a module at once, from what
-// their summaries say: [Cycles] in the lock order, and by [Judge] what is wrong
-// with variables that several packages access.
+// Package crosspkg decides questions that need all packages of a module at once, from their summaries: it finds
+// [Cycles] in the lock order, and by [Judge] faults of variables that several packages access.
 //
 // [Infer] says which lock guards a variable, going by the accesses to it. Each
 // package asks about its own; Judge asks again, with the accesses of all, about
@@ -11,10 +10,9 @@
 // of others speak against its guess. Pairs within one package are that package's
 // matter, which knows more.
 //
-// Missed: accesses through the objects that functions of unknown code return,
-// locks that do not lie in the object, variables that are set once. Reported
-// falsely: accesses that a phase of the program orders, and users who have an
-// object to themselves by contract.
+// Missed: accesses through the objects that functions of unknown code return, locks that do not lie in the
+// object, variables that are set once. Reported falsely: accesses that a phase of the program orders, and users
+// that have an object to themselves by contract.
 //
 // The lock-order graph has a class of locks (pkg.Type.field, or a package
 // variable) for a node and an [Order] for an edge. A cycle is a possible
@@ -33,9 +31,8 @@
 // peers, such as receiver and argument of an exported method, that callers
 // may swap. Parent-child orders are not reported.
 //
-// Missed: cycles of more than three classes, locks of one class at the two
-// ends of a hierarchy, calls through function values kept in memory. Reported
-// falsely: cycles between classes whose objects never meet.
+// Missed: cycles of more than three classes, locks of one class at the two ends of a hierarchy, calls through
+// function values kept in memory. Reported falsely: cycles between classes of objects that never meet.
 //
 // Cost: linear in the accesses of a variable over all packages, and in the types that flow to nodes. Of lock orders the
 // cube of the classes that wait for each other in circles, and for a ring of two or three classes at most the product

@@ -66,8 +66,8 @@ func (g *Guard) ofLone() bool {
 		writes(g.With) > 0 && writes(g.Without) == 0 && functions(g.Without) <= knowledge.Exceptions
 }
 
-// amongWriters reports whether the writers agree on the guard, and some
-// reader too, who would see a write without it. Then it judges writes alone.
+// amongWriters reports whether the writers agree on the guard, and some reader too, which would see a write
+// without it. Then it judges writes alone.
 func (g *Guard) amongWriters() bool {
 	isRead := func(a *Access) bool { return !a.Writes() }
 	g.Bare = slices.DeleteFunc(slices.Clone(g.Without), (*Access).Writes)
@@ -235,8 +235,8 @@ func writes(list []*Access) int {
 	return n
 }
 
-// Count is the evidence in numbers. Accesses that say nothing are not silently left out of them: a reader who counts
-// the accesses in the source finds all.
+// Count is the evidence in numbers. Accesses that prove nothing are not silently left out of them: a person
+// that counts the accesses in the source finds all.
 //
 //	c.mu is held at 4 of 5 accesses: 3 of 3 writes, 1 of 2 reads
 //	c.mu is held at 4 of 5 accesses that were compared: 3 of 3 writes, 1 of 2 reads (2 others were not)

@@ -10,9 +10,8 @@ import (
 	"github.com/interlock-go/interlock/analyzers/finding"
 )
 
-// Judge decides about the variables that several packages access, given what
-// each package found by itself: it leaves out the findings that the accesses
-// of others speak against, adds places to those that these confirm, and adds
+// Judge decides about the variables that several packages access, given the findings of each package: it leaves
+// out the findings that the accesses of others speak against, adds places to those that these confirm, and adds
 // findings that no package sees. The result is neither sorted nor sealed.
 func Judge(found []*finding.Finding, packages ...[]Variable) []*finding.Finding {
 	j := &judge{of: map[finding.Variable][]int{}, at: map[finding.Position]int{}}
@@ -29,8 +28,7 @@ func Judge(found []*finding.Finding, packages ...[]Variable) []*finding.Finding 
 	return slices.DeleteFunc(j.found, func(f *finding.Finding) bool { return f == nil })
 }
 
-// judge holds the findings so far. What looks for one by its variable or place must not go
-// through all of them.
+// judge holds the findings so far. A search for one by its variable or place must not go through all of them.
 type judge struct {
 	found []*finding.Finding         // nil for one that was left out
 	of    map[finding.Variable][]int // indexes of found, by variable
@@ -95,7 +93,7 @@ func across(packages [][]Variable) []*Variable {
 	return list
 }
 
-// compare orders accesses by what there is to see first: writes, then by place.
+// compare orders accesses for the reader: writes first, then by place.
 func compare(a, b *Access) int {
 	return cmp.Or(cmp.Compare(rank(a), rank(b)), cmp.Compare(a.File, b.File), cmp.Compare(a.Line, b.Line),
 		cmp.Compare(a.Column, b.Column))
@@ -144,9 +142,8 @@ func (j *judge) mixed(v *Variable) {
 	})
 }
 
-// knowsBetter reports whether the package of a accesses the variable atomically
-// itself, so that its own check has judged a, or a's function does, as the only
-// writer may who reads plainly.
+// knowsBetter reports whether the package of a accesses the variable atomically itself, so that its own check
+// has judged a, or a's function does, since the only writer may read plainly.
 func knowsBetter(v *Variable, a *Access) bool {
 	return slices.ContainsFunc(v.Accesses, func(b *Access) bool {
 		return b.Atomic() && b.Package == a.Package && (finding.Conflicts(a.Mode, b.Mode) || b.Function == a.Function)
@@ -171,8 +168,8 @@ func (j *judge) guarded(v *Variable) {
 		return
 	}
 	if !g.id.near || v.Annotated == "" && g.setOnce() {
-		// A lock elsewhere says too little across packages; and what is set
-		// once, users of the package read when they know that it is.
+		// A lock elsewhere proves too little across packages; and a variable that is set once is read by users
+		// of the package when they know that it is.
 		return
 	}
 	var pairs []pair
@@ -245,9 +242,8 @@ func (g *Guard) otherSide(a *Access) *Access {
 	return best
 }
 
-// report makes one finding of the pairs, which are about one variable: who
-// mends one has to mend them all. What a package has found about the variable
-// stays as it is, and gets the places that it lacks.
+// report makes one finding of the pairs, which are about one variable: all of them need the mend. A finding of
+// a package about the variable stays as it is, and gets the places that it lacks.
 func (j *judge) report(code finding.Code, v *Variable, pairs []pair, f *finding.Finding) {
 	i := j.about(v.Variable, func(g *finding.Finding) bool {
 		return g.Code == code || code != finding.MixedAtomic && guardsOf(g)
@@ -285,7 +281,7 @@ func addPlace(f *finding.Finding, a *Access) {
 	f.Notes = append(f.Notes, fmt.Sprintf("also %s in %s of package %s (%s)", a.verb(), a.Function, a.Package, a.where()))
 }
 
-// nameOf returns what says which variable v is; the rest may differ between packages.
+// nameOf returns the fields by which v is known; the rest may differ between packages.
 func nameOf(v finding.Variable) finding.Variable {
 	return finding.Variable{Package: v.Package, Type: v.Type, Name: v.Name}
 }

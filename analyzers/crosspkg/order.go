@@ -24,7 +24,7 @@ type Gate struct {
 	Read  bool   `json:"read,omitempty"`
 }
 
-// Locks is what the join needs to know of one package.
+// Locks is the part of one package's summary that the join needs.
 type Locks struct {
 	Orders []Order `json:"orders,omitempty"`
 	// Written lists the classes that the package locks, and not only read-locks.

@@ -14,19 +14,20 @@ import (
 	"github.com/interlock-go/interlock/analyzers/pass/syncops"
 )
 
-// checker looks for operations whose other side may have left its loop, by the names of the channels.
+// checker looks for operations that wait for a goroutine that may have left its loop, by the names of the
+// channels.
 type checker struct {
 	list     *syncops.List
 	reporter *check.Reporter
 }
 
-// stop is by what a goroutine leaves its loop: a receive in the select of the loop.
+// stop is the exit of a goroutine from its loop: a receive in the select of the loop.
 type stop struct {
 	name string // as the source writes it
 	done bool   // Done of a context
 }
 
-// otherSide is what ends a send or a receive.
+// otherSide is the operation that ends a send or a receive.
 var otherSide = map[finding.Mode]finding.Mode{finding.Send: finding.Receive, finding.Receive: finding.Send}
 
 // departed judges an operation that anybody may do at any time, of which the only other sides are
@@ -54,15 +55,15 @@ func (c *checker) departed(op *syncops.Op) {
 	}
 }
 
-// deaf judges a send of a goroutine to users of the package, in a loop that
-// ends when it is stopped, whereas the send does not:
+// deaf judges a send of a goroutine to users of the package, in a loop that ends when it is stopped, whereas
+// the send does not:
 //
 //	for {
 //		select {
 //		case <-ctx.Done():
 //			return
 //		case <-ticker.C:
-//			t.next <- struct{}{} // who has cancelled ctx does not receive any more
+//			t.next <- struct{}{} // the canceller of ctx does not receive any more
 func (c *checker) deaf(op *syncops.Op) {
 	if op.Mode != finding.Send || !op.Alone || op.Key.Name.Field == "" || len(c.list.Started(op.Fn)) == 0 ||
 		c.list.Graph.Open(op.Fn) || c.others(op) != nil || c.closed(op.Key) || !c.handedOut(op) {
@@ -159,7 +160,7 @@ func (c *checker) obeys(way ssa.Value, by stop) bool {
 	return !own || accesspath.Of(ctx).Fields != "" || by.done && by.name == stopName(way)
 }
 
-// leaves returns by what the goroutine that does op leaves the loop, for good.
+// leaves returns the exit by which the goroutine that does op leaves the loop, for good.
 func (c *checker) leaves(op *syncops.Op) (stop, bool) {
 	sel, ok := op.Instr.(*ssa.Select)
 	if !ok || !sel.Blocking || len(c.list.Started(op.Fn)) == 0 {
@@ -210,8 +211,8 @@ func doneOf(v ssa.Value) (ctx ssa.Value, ok bool) {
 	return call.Call.Value, true
 }
 
-// report reports an operation that nothing ends when what the message says has come; other is the other
-// side, if there is one.
+// report reports an operation that nothing ends after the event in the message; other is the other side, if
+// there is one.
 func (c *checker) report(op *syncops.Op, message string, other *syncops.Op) {
 	prog := c.list.Prog
 	v := c.list.Variable(op)

@@ -1,9 +1,8 @@
-// Package golangci makes the checks a module plugin of golangci-lint, which
-// docs/golangci-lint.md builds. Other packages do not need it: it registers
-// itself by being imported.
+// Package golangci makes the checks a module plugin of golangci-lint, which docs/golangci-lint.md builds. Other
+// packages do not need it: it registers itself by being imported.
 //
-// What needs all packages of a module at once, the lock-order cycles through
-// several packages, is not found this way; `interlock check` finds it.
+// Findings that need all packages of a module at once, the lock-order cycles through several packages, are not
+// found this way; `interlock check` finds them.
 package golangci
 
 import (

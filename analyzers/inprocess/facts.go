@@ -12,9 +12,9 @@ import (
 	"github.com/interlock-go/interlock/analyzers/finding"
 )
 
-// Facts are what analyzers have noted of the objects of one package. The run that
-// notes them finds an object as it is; other packages, which may know it from
-// other types, find it by its path. Safe for concurrent use.
+// Facts are the facts that analyzers have noted of the objects of one package. The run that notes them finds an
+// object as it is; other packages, which may know it from other types, find it by its path. Safe for concurrent
+// use.
 type Facts struct {
 	mu     sync.Mutex
 	own    map[factKey]analysis.Fact // guarded by mu; nil after the run
@@ -46,21 +46,21 @@ func (f *Facts) set(obj types.Object, fact analysis.Fact) {
 	}
 }
 
-// close drops what only the run that has noted f can ask for, and the types with it.
+// close drops the part that only the run that has noted f can ask for, and the types with it.
 func (f *Facts) close() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.own, f.paths = nil, objectpath.Encoder{}
 }
 
-// ofObject sets into to what the current run has noted of an object.
+// ofObject sets into to the fact that the current run has noted of an object.
 func (f *Facts) ofObject(obj types.Object, into analysis.Fact) bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return assign(into, f.own[factKey{obj, reflect.TypeOf(into)}])
 }
 
-// ofPath sets into to what is known of the object with the path.
+// ofPath sets into to the known fact of the object with the path.
 func (f *Facts) ofPath(path objectpath.Path, into analysis.Fact) bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -109,9 +109,8 @@ func (f *Facts) Same(o *Facts) bool {
 	return true
 }
 
-// carried returns a copy of v without what is unexported: other packages see no
-// more of a fact than they would if it had been written to a file, and it holds
-// no types of the package.
+// carried returns a copy of v without unexported fields: other packages see no more of a fact than they would
+// if it had been written to a file, and it holds no types of the package.
 func carried(v reflect.Value) reflect.Value {
 	out := reflect.New(v.Type()).Elem()
 	switch v.Kind() {
@@ -131,7 +130,7 @@ func carried(v reflect.Value) reflect.Value {
 	return out
 }
 
-// carriedContents is carried for what a value that is not nil refers to.
+// carriedContents is carried for the contents of a value that is not nil.
 func carriedContents(v reflect.Value) reflect.Value {
 	switch v.Kind() {
 	case reflect.Pointer:

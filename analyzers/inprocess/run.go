@@ -26,7 +26,7 @@ type Unit struct {
 	Sizes  types.Sizes
 	Module *analysis.Module // nil if the package is of none
 	Memory *sync.Map        // of passes, by [ir.Session]; nil: none
-	// Read returns the content of a file as it was parsed; nil stands for what is on disk.
+	// Read returns the content of a file as it was parsed; nil stands for the file on disk.
 	Read func(name string) ([]byte, error)
 	// Imported returns the facts of another package by its import path; nil where nothing is known of it.
 	Imported func(path string) *Facts
@@ -34,7 +34,7 @@ type Unit struct {
 	Spent map[*analysis.Analyzer]time.Duration
 }
 
-// Results are what the analyzers of one run returned, those that others require too.
+// Results are the results of the analyzers of one run, those that others require too.
 type Results map[*analysis.Analyzer]any
 
 // Run runs the analyzers, behind those that they require, and returns their
@@ -70,7 +70,7 @@ type execution struct {
 	paths  objectpath.Encoder // of imported objects; guarded by pathMu
 }
 
-// action is one analyzer of an execution, with what it returned.
+// action is one analyzer of an execution, with its result.
 type action struct {
 	once   sync.Once
 	result any
@@ -116,7 +116,7 @@ func (r *execution) runOnce(a *analysis.Analyzer) {
 	})
 }
 
-// analyse runs a on the unit; what it requires has run. A panic is an error.
+// analyse runs a on the unit; the analyzers that it requires have run. A panic is an error.
 func (r *execution) analyse(a *analysis.Analyzer) (result any, err error) {
 	if err := r.ctx.Err(); err != nil {
 		return nil, err
@@ -126,7 +126,7 @@ func (r *execution) analyse(a *analysis.Analyzer) (result any, err error) {
 	}
 	path := r.unit.Types.Path()
 	defer func() {
-		if r.ctx.Err() != nil { // what the analyzer has left is not whole
+		if r.ctx.Err() != nil { // the facts that the analyzer has left are not whole
 			result, err = nil, r.ctx.Err()
 		}
 	}()
@@ -141,7 +141,7 @@ func (r *execution) analyse(a *analysis.Analyzer) (result any, err error) {
 	return result, nil
 }
 
-// passOf returns what a reads: the unit, the results that it requires, and the facts.
+// passOf returns the input of a: the unit, the results that it requires, and the facts.
 func (r *execution) passOf(a *analysis.Analyzer) *analysis.Pass {
 	u := r.unit
 	results := map[*analysis.Analyzer]any{}
@@ -168,7 +168,7 @@ func (u *Unit) read(name string) ([]byte, error) {
 	return os.ReadFile(name)
 }
 
-// importFact sets fact to what was noted of obj, here or in another package.
+// importFact sets fact to the one noted of obj, here or in another package.
 func (r *execution) importFact(obj types.Object, fact analysis.Fact) bool {
 	pkg := obj.Pkg()
 	if pkg == nil {

@@ -70,7 +70,7 @@ func run(pass *analysis.Pass, r *check.Reporter) {
 type section struct {
 	load, store *accesses.Access
 	split       bool // a lock is held at both, and released in between
-	drains      bool // the store sets to zero what was loaded for use elsewhere: n := c.Load(); c.Store(0); return n
+	drains      bool // the store sets a value to zero that was loaded for use elsewhere: n := c.Load(); c.Store(0); return n
 }
 
 // sections lists the load-and-store sections that no lock holds together, and
@@ -141,8 +141,7 @@ func (f *finder) sectionTo(st *accesses.Access) (section, bool) {
 	return section{}, false
 }
 
-// sameVariable reports whether ld reads what st writes: both plainly, or both
-// atomically.
+// sameVariable reports whether ld reads the variable that st writes: both plainly, or both atomically.
 func sameVariable(ld, st *accesses.Access) bool {
 	reads := ld.Mode == finding.Read && st.Mode == finding.Write ||
 		ld.Mode == finding.AtomicRead && st.Mode == finding.AtomicWrite
@@ -225,9 +224,8 @@ func (f *finder) dominates(a, b ssa.Instruction) bool {
 	return f.flow.Index(a) < f.flow.Index(b)
 }
 
-// dependsOn reports whether v is computed from what was loaded: through
-// operators, conversions and calls that take it. A choice between the old
-// value and another (x = x or y) computes nothing.
+// dependsOn reports whether v is computed from loaded: through operators, conversions and calls that take it. A
+// choice between the old value and another (x = x or y) computes nothing.
 func dependsOn(v, loaded ssa.Value) bool {
 	seen := map[ssa.Value]bool{}
 	var from func(v ssa.Value, depth int, computed bool) bool
@@ -243,7 +241,7 @@ func dependsOn(v, loaded ssa.Value) bool {
 		switch v := v.(type) {
 		case *ssa.UnOp:
 			if v.Op == token.MUL || v.Op == token.ARROW {
-				return false // what a pointer leads to is a variable of its own
+				return false // an object behind a pointer is a variable of its own
 			}
 			computed = true
 		case *ssa.BinOp:

@@ -117,8 +117,8 @@ func (c *checker) writtenElsewhere(s section) bool {
 	return elsewhere
 }
 
-// countedElsewhere reports whether another function adds to the variable of s: what it adds between the load and the
-// store of zero is lost.
+// countedElsewhere reports whether another function adds to the variable of s: a number added between the load
+// and the store of zero is lost.
 func (c *checker) countedElsewhere(s section) bool {
 	return c.find(s.store, func(a *accesses.Access) bool {
 		call, ok := a.Instr.(*ssa.Call)
@@ -227,8 +227,8 @@ func startedOnHolder(g *callgraph.Goroutine, addr ssa.Value) bool {
 		func(p *ssa.Parameter) bool { return types.Identical(p.Type(), addr.Type()) })
 }
 
-// counts reports whether st is x++ or x += n: a registry that is appended to
-// is filled in before goroutines run, a counter counts what they do.
+// counts reports whether st is x++ or x += n: a registry that is appended to is filled in before goroutines
+// run, a counter counts their work.
 func counts(st *accesses.Access) bool {
 	op, ok := st.Value.(*ssa.BinOp)
 	if !ok {
@@ -342,10 +342,9 @@ func holdsOwnLock(a *accesses.Access) bool {
 	})
 }
 
-// otherGoroutine returns a write by another goroutine than the one that runs st,
-// if one of the two goroutines was started on such an object. It takes two
-// writers to lose an update: who reads only may see it late, which is another
-// question than this.
+// otherGoroutine returns a write by another goroutine than the one that runs st, if one of the two goroutines
+// was started on such an object. It takes two writers to lose an update: a mere reader may see it late, which
+// is another question than this.
 func (c *checker) otherGoroutine(st *accesses.Access) *accesses.Access {
 	mine := c.list.Graph.Roles(st.Fn)
 	return c.find(st, func(a *accesses.Access) bool {

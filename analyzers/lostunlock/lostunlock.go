@@ -83,7 +83,7 @@ func (c *checker) function(fn *ssa.Function) {
 	}
 }
 
-// lock judges the returns of fn by what they leave of the lock h.
+// lock judges the returns of fn by the state in which they leave the lock h.
 func (c *checker) lock(fn *ssa.Function, h lockset.Held, exits []exit) {
 	// Which returns leave the lock held, and which have surely released it?
 	var leaves, frees []exit

@@ -41,7 +41,7 @@ func outcome(ret *ssa.Return) result {
 	return unclear
 }
 
-// alike reports whether two returns hand the same to their caller, who cannot tell then which it was:
+// alike reports whether two returns hand the same to their caller, which cannot tell then which it was:
 //
 //	if p.pool == nil {
 //		return nil // with the lock

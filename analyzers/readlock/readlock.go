@@ -66,8 +66,8 @@ func verb(a *accesses.Access) string {
 	return "read"
 }
 
-// readLock returns the read lock that is all that a write holds, of a's own object or of the one whose map it was
-// found in.
+// readLock returns the read lock that a write holds without another lock, of a's own object or of the one with
+// the map that it was found in.
 func readLock(list *accesses.List, a *accesses.Access) (lockset.Held, bool) {
 	if a.Mode != finding.Write || a.Exclusive() || a.Locks.Unknown {
 		return lockset.Held{}, false

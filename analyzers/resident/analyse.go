@@ -16,9 +16,8 @@ import (
 	"github.com/interlock-go/interlock/analyzers/summary"
 )
 
-// Analyse brings a package up to date, behind those that it imports. Each that is
-// analysed is reported to progress first. The error is a [*CompileError], that of ctx,
-// or an internal one; what was known before stays.
+// Analyse brings a package up to date, behind those that it imports. Each that is analysed is reported to
+// progress first. The error is a [*CompileError], that of ctx, or an internal one; earlier results stay then.
 func (m *Module) Analyse(ctx context.Context, path string, progress func(path string)) error {
 	n := m.packages[path]
 	if n == nil {
@@ -51,7 +50,7 @@ func (m *Module) behind(n *Package) (sorted []*Package) {
 	return sorted
 }
 
-// update analyses a package if it, or what it imports, has changed.
+// update analyses a package if it, or a package that it imports, has changed.
 func (m *Module) update(ctx context.Context, n *Package, progress func(string)) error {
 	if n.problem != "" {
 		return &CompileError{n.Path, n.problem}
@@ -69,7 +68,7 @@ func (m *Module) update(ctx context.Context, n *Package, progress func(string)) 
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	// Types and passes, with what each takes.
+	// Types and passes, with their times.
 	progress(n.Path)
 	start := time.Now()
 	s, err := m.check(n, texts)
@@ -94,7 +93,7 @@ func (m *Module) analyse(ctx context.Context, n *Package, s *syntax, texts map[s
 		return &known{facts: n.plain.facts, summary: []byte("{}")}, nil
 	}
 	if n.memory == nil || n.stale {
-		n.memory = new(sync.Map) // what it relied on of other packages has changed
+		n.memory = new(sync.Map) // facts of other packages that it relied on have changed
 	}
 	unit := &inprocess.Unit{
 		Fset: m.fset, Files: s.files, Types: s.types, Info: s.info, Sizes: m.sizes, Module: n.module, Memory: n.memory,
@@ -131,7 +130,7 @@ func (m *Module) analyse(ctx context.Context, n *Package, s *syntax, texts map[s
 	return &known{facts: facts, summary: text, notes: m.notes(s, results), memory: n.memory}, nil
 }
 
-// take replaces what is known of a package, and marks the importers that this concerns.
+// take replaces the results of a package, and marks the importers that this concerns.
 func (m *Module) take(n *Package, s *syntax, next *known) error {
 	hash, err := hashAPI(s.types)
 	if err != nil {
@@ -165,7 +164,7 @@ func retype(n *Package) {
 	}
 }
 
-// IsStale reports whether a package was analysed, and what it imports has changed since.
+// IsStale reports whether a package was analysed, and an import of it has changed since.
 func (m *Module) IsStale(path string) bool {
 	n := m.packages[path]
 	return n != nil && n.summary != nil && n.stale
@@ -193,7 +192,7 @@ func (m *Module) Text(file string) []byte {
 	return nil
 }
 
-// analysed returns what a file was last analysed with; nil if it is unknown.
+// analysed returns the package that a file was last analysed with; nil if it is unknown.
 func (m *Module) analysed(file string) *Package {
 	if n := m.tested(file); n != nil {
 		return n.tests.byFile(file)

@@ -30,7 +30,7 @@ type Options struct {
 	Root       string   // absolute folder of go.mod, or of the go.work in force
 	BuildFlags []string // of the go command, such as -tags=x
 	Env        []string // of the go command; nil is that of this process
-	// Read returns the content of a file: an editor's buffer, or what is on disk.
+	// Read returns the content of a file: an editor's buffer, or the file on disk.
 	Read func(name string) ([]byte, error)
 	// Buffers are the files that an editor has open, where they may differ from the disk.
 	Buffers func() map[string][]byte
@@ -80,9 +80,8 @@ func (e *CompileError) Error() string {
 	return "package " + e.Package + " does not compile: " + e.Problem
 }
 
-// Root returns the folder that the module or workspace of the files in a folder is loaded
-// from, by what the go command says there; "" if they are in none. A nil env is that of
-// this process.
+// Root returns the folder that the module or workspace of the files in a folder is loaded from, as the go
+// command reports it there; "" if they are in none. A nil env is that of this process.
 func Root(ctx context.Context, dir string, env []string) (string, error) {
 	cmd := exec.CommandContext(ctx, "go", "env", "-json", "GOMOD", "GOWORK")
 	cmd.Dir, cmd.Env = dir, env
@@ -122,8 +121,8 @@ func (m *Module) Env() []string { return m.options.Env }
 // BuildFlags returns those of the go command.
 func (m *Module) BuildFlags() []string { return m.options.BuildFlags }
 
-// Around returns a package with all of the module that it imports, and all that
-// import it, however indirectly: all code that may use what it declares.
+// Around returns a package with all of the module that it imports, and all that import it, however indirectly:
+// all code that may use its declarations.
 func (m *Module) Around(path string) []string {
 	n := m.packages[path]
 	if n == nil {
@@ -149,8 +148,7 @@ func (m *Module) Around(path string) []string {
 	return slices.Sorted(maps.Keys(around))
 }
 
-// reload lists the packages anew. What is known of them stays, unless go.mod or its
-// like has changed.
+// reload lists the packages anew. Their results stay, unless go.mod or its like has changed.
 func (m *Module) reload(ctx context.Context) error {
 	if m.fset == nil || m.hashConfig() != m.config {
 		m.fset, m.packages = token.NewFileSet(), nil
@@ -162,7 +160,7 @@ func (m *Module) reload(ctx context.Context) error {
 	}
 	old := m.packages
 	m.packages, m.byFile, m.byDir = map[string]*Package{}, map[string]*Package{}, map[string]*Package{}
-	// The module's own packages, with what is known of them.
+	// The module's own packages, with their results.
 	var own []*packages.Package
 	packages.Visit(list, nil, func(p *packages.Package) {
 		if isOwn(p) {
@@ -202,7 +200,7 @@ func (m *Module) patterns() []string {
 		return []string{"./..."}
 	}
 	work, err := modfile.ParseWork(name, data, nil)
-	if err != nil { // the go command says what is wrong
+	if err != nil { // the go command reports the fault
 		return []string{"./..."}
 	}
 	var patterns []string
@@ -216,7 +214,7 @@ func (m *Module) patterns() []string {
 	return patterns
 }
 
-// listMode is what is asked of packages that are typed from source.
+// listMode is the information asked for on packages that are typed from source.
 const listMode = packages.NeedName | packages.NeedFiles | packages.NeedCompiledGoFiles | packages.NeedImports |
 	packages.NeedDeps | packages.NeedModule | packages.NeedTypesSizes
 
@@ -242,7 +240,7 @@ func (m *Module) add(p *packages.Package, old *Package) {
 	n := m.newPackage(p, old)
 	if old != nil {
 		n.tests = old.tests
-		n.tests.listed = false // what they are linked with are the packages of before
+		n.tests.listed = false // they are linked with the packages of before
 	}
 	m.packages[n.Path], m.byDir[n.dir] = n, n
 	for _, f := range slices.Concat(n.files, n.sources) {
@@ -250,7 +248,7 @@ func (m *Module) add(p *packages.Package, old *Package) {
 	}
 }
 
-// newPackage returns a package as it is listed, with what is known of it.
+// newPackage returns a package as it is listed, with its results.
 func (m *Module) newPackage(p *packages.Package, old *Package) *Package {
 	n := &Package{
 		Path: p.PkgPath, dir: p.Dir, files: p.CompiledGoFiles, sources: p.GoFiles, imports: map[string]string{},
@@ -259,7 +257,8 @@ func (m *Module) newPackage(p *packages.Package, old *Package) *Package {
 	for as, dep := range p.Imports {
 		n.imports[as] = dep.PkgPath
 	}
-	// A package with faults has lost imports or files: the compiler's message is better than what follows of it.
+	// A package with faults has lost imports or files: the compiler's message is better than the errors that
+	// follow.
 	for _, e := range p.Errors {
 		n.problem = cmp.Or(n.problem, strings.TrimPrefix(e.Error(), "-: "))
 	}
@@ -271,8 +270,7 @@ func (m *Module) newPackage(p *packages.Package, old *Package) *Package {
 	return n
 }
 
-// link connects the module's packages with what they import, and asks for the
-// export data of the others.
+// link connects the module's packages with their imports, and asks for the export data of the others.
 func (m *Module) link(ctx context.Context, own []*packages.Package) error {
 	for _, p := range own {
 		m.connect(m.packages[p.PkgPath])
@@ -331,10 +329,9 @@ func (m *Module) Files(path string) []string {
 	return nil
 }
 
-// Refresh lists the packages anew if what the go command would say has changed
-// since: go.mod or its like, the files of a package, or imports, as far as one
-// of the packages named or one that it imports is concerned. A file that is in no
-// known package counts as a change too.
+// Refresh lists the packages anew if the go command would list others now: go.mod or its like has changed, the
+// files of a package, or imports, as far as one of the packages named or one that it imports is concerned. A
+// file that is in no known package counts as a change too.
 func (m *Module) Refresh(ctx context.Context, file string) error {
 	n := cmp.Or(m.byFile[file], m.tested(file))
 	if m.config == m.hashConfig() && n != nil && !m.outdated(n, map[*Package]bool{}) {
@@ -365,7 +362,7 @@ func listing(dir string, tests bool) (names []string) {
 	return names
 }
 
-// hashConfig returns the hash of what decides about the module's dependencies.
+// hashConfig returns the hash of the files that decide about the module's dependencies.
 func (m *Module) hashConfig() [sha256.Size]byte {
 	h := sha256.New()
 	names := slices.Clone(m.modFiles)

@@ -14,8 +14,8 @@ import (
 	"github.com/interlock-go/interlock/analyzers/pass/lockgraph"
 )
 
-// Note is what people may want to know of an identifier: of a variable what guards it,
-// of a lock what it guards and where it stands among the locks.
+// Note is a remark on an identifier for people: of a variable its guard, of a lock the variables that it guards
+// and where it stands among the locks.
 type Note struct {
 	finding.Position
 	Text     string // Markdown
@@ -43,7 +43,7 @@ type annotator struct {
 func (m *Module) notes(s *syntax, results inprocess.Results) map[string][]Note {
 	list := results[accesses.Analyzer].(*accesses.List)
 	a := &annotator{s.types, map[types.Object]Note{}, map[string][]guards.Guard{}, map[string][]finding.Edge{}}
-	// What guards each variable, and which locks are taken under which.
+	// The guard of each variable, and which locks are taken under which.
 	if list.Prog.Usable() {
 		for _, g := range guards.All(list, results[guards.Annotations].(guards.Annotated)) {
 			a.variable(g)
@@ -77,7 +77,7 @@ func (m *Module) notes(s *syntax, results inprocess.Results) map[string][]Note {
 	return byFile
 }
 
-// variable notes what guards a variable.
+// variable notes the guard of a variable.
 func (a *annotator) variable(g guards.Guard) {
 	if g.Class != "" {
 		a.guards[g.Class] = append(a.guards[g.Class], g)
@@ -96,7 +96,7 @@ func (a *annotator) variable(g guards.Guard) {
 	}
 }
 
-// locks notes of each lock of the package what it guards, and its orders.
+// locks notes for each lock of the package its variables and its orders.
 func (a *annotator) locks() {
 	note := func(class string, obj types.Object) {
 		var lines []string
@@ -129,7 +129,7 @@ func (a *annotator) locks() {
 	}
 }
 
-// guarded lists what a lock guards, the first few by name.
+// guarded lists the variables that a lock guards, the first few by name.
 func guarded(list []guards.Guard) string {
 	const most = 8
 	var names []string

@@ -21,7 +21,7 @@ import (
 // largest package, 4.6 MB, a server kept 900 MB of memory.
 const largestTests = 1 << 20
 
-// tests is what `go test` compiles for the tests of one package.
+// tests are the packages that `go test` compiles for the tests of one package.
 type tests struct {
 	listed  bool     // by the go command, with all that follows
 	listing []string // names of the test files in its folder then
@@ -29,12 +29,12 @@ type tests struct {
 	outside *Package // the package that tests it from outside; nil: there is none
 }
 
-// variants lists those that there are, each behind what it imports.
+// variants lists those that there are, each behind its imports.
 func (t *tests) variants() []*Package {
 	return slices.DeleteFunc([]*Package{t.within, t.outside}, func(v *Package) bool { return v == nil })
 }
 
-// TestedBy returns the package whose folder a test file is in; "" if it is no test of a known package.
+// TestedBy returns the package with a test file in its folder; "" if it is no test of a known package.
 func (m *Module) TestedBy(file string) string {
 	if n := m.tested(file); n != nil {
 		return n.Path
@@ -49,11 +49,11 @@ func (m *Module) tested(file string) *Package {
 	return m.byDir[filepath.Dir(file)]
 }
 
-// AnalyseTests brings up to date what is known of a package together with its tests, and of those that test
-// it from outside; the package itself comes first ([Module.Analyse]). From then on [Module.Summaries]
-// returns the summary with the tests in place of that of the package. Tests are listed when they are first
-// asked for, and when their files or imports change. It reports whether there is anything new. Errors are
-// those of Analyse, and one, when they are listed, where there are too many of them to analyse.
+// AnalyseTests brings the results of a package together with its tests up to date, and of those that test it
+// from outside; the package itself comes first ([Module.Analyse]). From then on [Module.Summaries] returns the
+// summary with the tests in place of that of the package. Tests are listed when they are first asked for, and
+// when their files or imports change. It reports whether there is anything new. Errors are those of Analyse,
+// and one, when they are listed, where there are too many of them to analyse.
 func (m *Module) AnalyseTests(ctx context.Context, path string, progress func(path string)) (isNew bool, _ error) {
 	n := m.packages[path]
 	if n == nil || n.problem != "" {
@@ -135,13 +135,13 @@ func sizeOf(dir string, names []string) (size int64) {
 	return size
 }
 
-// linkTests connects the tests of a package with what they import, and what they import with them: what changes
+// linkTests connects the tests of a package with their imports, of the tested package and of others: a change
 // there makes them stale.
 func (m *Module) linkTests(n *Package) {
 	within, outside := n.tests.within, n.tests.outside
 	if within != nil {
 		m.connect(within)
-		within.stale = true // nobody has watched what it imports since it was last analysed
+		within.stale = true // its imports were not watched since it was last analysed
 	}
 	if outside == nil {
 		return
@@ -160,7 +160,7 @@ func (m *Module) linkTests(n *Package) {
 //	package p_test
 //
 //	import (
-//		"m/p" // with what p's own tests declare
+//		"m/p" // with the declarations of p's own tests
 //		"m/q" // which imports m/p
 //	)
 func (m *Module) recompile(outside, tested *Package) {
@@ -184,7 +184,7 @@ func (m *Module) recompile(outside, tested *Package) {
 			}
 			outside.instead[path] = again
 			m.connect(again)
-			again.deps, q.importers = append(again.deps, q), append(q.importers, again) // whose facts it has
+			again.deps, q.importers = append(again.deps, q), append(q.importers, again) // it has the facts of q
 		}
 		return needed
 	}
@@ -226,7 +226,7 @@ func (n *Package) summaries() (all []*summary.Summary, _ error) {
 }
 
 // withTests returns the summary of a package: with its tests, where that was made of the package as it is now.
-// Where the package has changed since, what was found in its tests is added to that of the package.
+// Where the package has changed since, findings in its tests are added to that of the package.
 func (n *Package) withTests() (*summary.Summary, error) {
 	within := n.tests.within
 	if within == nil || within.summary == nil {
@@ -268,7 +268,7 @@ func (n *Package) decode() (*summary.Summary, error) {
 	return s, nil
 }
 
-// byFile returns what a test file was last analysed with; nil if it was not.
+// byFile returns the package that a test file was last analysed with; nil if it was not.
 func (t *tests) byFile(file string) *Package {
 	for _, v := range t.variants() {
 		if v.texts[file] != nil {

@@ -26,7 +26,7 @@ type Package struct {
 	Path string // import path
 
 	dir       string
-	files     []string          // that are typed, absolute; what cgo makes among them
+	files     []string          // that are typed, absolute; those made by cgo among them
 	sources   []string          // that people write, absolute
 	imports   map[string]string // as written -> import path
 	deps      []*Package        // that it imports, of the module
@@ -38,16 +38,16 @@ type Package struct {
 	known
 
 	tests tests
-	// Of a package that is compiled for tests of another one: what it imports in place of the module's
-	// packages, by import path, and the one that it is the same as, with other types; nil if there is none.
+	// Of a package that is compiled for tests of another one: its imports in place of the module's packages, by
+	// import path, and the one that it is the same as, with other types; nil if there is none.
 	instead map[string]*Package
 	plain   *Package
 }
 
-// known is what the last analysis of a package has left.
+// known is the result of the last analysis of a package.
 type known struct {
 	hash    [sha256.Size]byte // of the sources that it was made from
-	stale   bool              // what it imports has changed since
+	stale   bool              // an import has changed since
 	api     generation        // with which importers are typed
 	apiHash [sha256.Size]byte // of the declarations that importers can see
 	facts   *inprocess.Facts
@@ -86,7 +86,8 @@ func (m *Module) hashCgo(n *Package) [sha256.Size]byte {
 	return [sha256.Size]byte(h.Sum(nil))
 }
 
-// read reads the sources of a package, and what cgo has made of some of them. The hash is that of all.
+// read reads the sources of a package, and the files that cgo has made of some of them. The hash is that of
+// all.
 func (m *Module) read(n *Package) (texts map[string][]byte, hash [sha256.Size]byte, err error) {
 	h := sha256.New()
 	texts = map[string][]byte{}
@@ -102,7 +103,7 @@ func (m *Module) read(n *Package) (texts map[string][]byte, hash [sha256.Size]by
 	return texts, [sha256.Size]byte(h.Sum(nil)), nil
 }
 
-// importsOthers reports whether a changed file imports what the package was not listed with.
+// importsOthers reports whether a changed file imports a package that was not listed for it.
 func (m *Module) importsOthers(n *Package) bool {
 	texts, hash, err := m.read(n)
 	if err != nil || hash == n.hash {
@@ -170,7 +171,7 @@ func (m *Module) forget(g generation) {
 	}
 }
 
-// importer finds what one package imports.
+// importer finds the imports of one package.
 type importer struct {
 	module *Module
 	of     *Package
@@ -216,7 +217,7 @@ func (m *Module) fromExport(path string) (*types.Package, error) {
 	return gcexportdata.Read(r, m.fset, m.external, path)
 }
 
-// hashAPI returns the hash of what importers can see of a package, positions left out.
+// hashAPI returns the hash of the part of a package that importers can see, positions left out.
 func hashAPI(p *types.Package) ([sha256.Size]byte, error) {
 	h := sha256.New()
 	err := gcexportdata.Write(h, token.NewFileSet(), p) // which knows no position

@@ -1,6 +1,5 @@
-// Package summary gathers what the passes know of one package for the rest of
-// the pipeline: findings, accesses that need no monitor, and how functions
-// use locks.
+// Package summary gathers the facts of the passes about one package for the rest of the pipeline: findings,
+// accesses that need no monitor, and how functions use locks.
 //
 // interlocksummary: hand the results of all checks on to interlock
 //
@@ -10,5 +9,5 @@
 // directive that suppresses nothing or a pass that failed, are part of it,
 // and are diagnostics of their own without the flag.
 //
-// Cost: linear in what the passes have found, and in the accesses.
+// Cost: linear in the findings of the passes, and in the accesses.
 package summary

@@ -92,7 +92,7 @@ func reasonToSkip(a *accesses.Access, still *stationary.Fields) why {
 	return why{}
 }
 
-// gatherVariables lists the accesses to what other packages may access too.
+// gatherVariables lists the accesses to variables that other packages may access too.
 func (s *Summary) gatherVariables(pass *analysis.Pass, list *accesses.List) {
 	comments := pass.ResultOf[directives.Analyzer].(*directives.Set)
 	ignored := func(a *accesses.Access) []finding.Code {
@@ -119,7 +119,7 @@ type Locks struct {
 	Functions []Function `json:"functions,omitempty"` // those that take locks
 }
 
-// Function is what a function does to locks.
+// Function lists the uses that a function makes of locks.
 type Function struct {
 	Name string `json:"name"`
 	// Takes lists the classes of locks that it may block on, callees included.

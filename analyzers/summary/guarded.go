@@ -13,8 +13,8 @@ import (
 // that the field lies in, or a package variable.
 type guard string
 
-// guardedFields finds the fields of the package all of whose accesses, but
-// those to objects that nobody shares yet, hold one lock.
+// guardedFields finds the fields of the package with one lock held at all accesses, except those to objects
+// that no other goroutine shares yet.
 func guardedFields(list *accesses.List, still *stationary.Fields) map[*types.Var]bool {
 	guards := map[*types.Var]map[guard]bool{} // that all accesses so far hold
 	writes := map[*types.Var]bool{}
@@ -51,7 +51,7 @@ func composite(t types.Type) bool {
 	return false
 }
 
-// guardsOf lists the locks that a holds well enough for what it does.
+// guardsOf lists the locks that a holds in a mode that protects it.
 func guardsOf(list *accesses.List, a *accesses.Access) map[guard]bool {
 	guards := map[guard]bool{}
 	for _, h := range a.Locks.Held() {

@@ -73,7 +73,7 @@ func flags() flag.FlagSet {
 	return fs
 }
 
-// Summary is what one package hands on.
+// Summary is the result of the passes for one package.
 type Summary struct {
 	Version int    `json:"version"`
 	Package string `json:"package"`
@@ -96,13 +96,13 @@ type Summary struct {
 	Sections []invariants.Section `json:"sections,omitempty"`
 	// Incomplete: a shared pass failed, so that things are missing above.
 	Incomplete bool `json:"incomplete,omitempty"`
-	// GaveUp is which passes did not finish which functions, for their size:
-	// what is wrong there may be missing.
+	// GaveUp names the passes that did not finish functions, and these, for their size: findings there may be
+	// missing.
 	GaveUp []string `json:"gaveUp,omitempty"`
-	// Problems say what was not analysed, and which directives make no sense.
+	// Problems name the parts that were not analysed, and directives that make no sense.
 	Problems []string `json:"problems,omitempty"`
-	// Ignores are what people have accepted in comments; Unused lists, in sentences, those
-	// that no check needs.
+	// Ignores are the findings that people have accepted in comments; Unused lists, in sentences, those that no
+	// check needs.
 	Ignores []directives.Ignore `json:"ignores,omitempty"`
 	Unused  []string            `json:"unused,omitempty"`
 }
@@ -136,7 +136,7 @@ func run(pass *analysis.Pass) (any, error) {
 	s := &Summary{Version: Version, Package: pass.Pkg.Path(), Tests: slices.ContainsFunc(pass.Files, isTest(pass.Fset))}
 	list := pass.ResultOf[accesses.Analyzer].(*accesses.List)
 	comments := pass.ResultOf[directives.Analyzer].(*directives.Set)
-	// What the checks found, and what the plan and package crosspkg need to know.
+	// The findings of the checks, and the facts that the plan and package crosspkg need.
 	s.gatherFindings(pass)
 	list.Prog.Analyse(pass, func() {
 		s.gatherSkips(list, pass.ResultOf[stationary.Analyzer].(*stationary.Fields))
@@ -144,7 +144,7 @@ func run(pass *analysis.Pass) (any, error) {
 		s.gatherLocks(list, pass.ResultOf[lockset.Analyzer].(*lockset.Result),
 			pass.ResultOf[lockgraph.Analyzer].(*lockgraph.Result))
 	})
-	// What was not analysed has to be said.
+	// Parts that were not analysed have to be named.
 	if p := list.Prog.Problem(); p != "" {
 		s.Problems, s.Incomplete = append(s.Problems, p), true
 	}

@@ -6,7 +6,7 @@ import (
 	"github.com/interlock-go/interlock/analyzers/pass/ir"
 )
 
-// sought is what a pass looks for, as its users call it.
+// sought names the findings of a pass as its users call them.
 var sought = map[string]string{
 	"interlockownership":  "objects that no other goroutine reaches",
 	"interlockinvariants": "atomic sections",
@@ -18,7 +18,8 @@ var sought = map[string]string{
 	"interlockwaits":      "deadlocks and waits that never end (IL3002 to IL4003)",
 }
 
-// notSearched returns what may be missing because a function, or the package, is too large for a pass.
+// notSearched returns the findings that may be missing because a function, or the package, is too large for a
+// pass.
 func notSearched(a ir.Abandoned, function string) string {
 	what := sought[a.Pass]
 	if what == "" {

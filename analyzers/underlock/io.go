@@ -12,7 +12,7 @@ import (
 	"github.com/interlock-go/interlock/analyzers/pass/lockset"
 )
 
-// outsideWait returns the name of what the call waits for outside of the program.
+// outsideWait returns the name of the event outside of the program that the call waits for.
 func outsideWait(call *ssa.CallCommon) (string, bool) {
 	fn := ir.Declared(call.StaticCallee())
 	if call.IsInvoke() {
@@ -21,9 +21,8 @@ func outsideWait(call *ssa.CallCommon) (string, bool) {
 	return knowledge.FullName(fn), knowledge.WaitsOutside(fn)
 }
 
-// hints reports waiting for the outside under a lock, once for each function
-// and lock. It hangs nobody for good, and the lock may be there to order what
-// is written.
+// hints reports waiting for the outside under a lock, once for each function and lock. Nothing hangs for good,
+// and the lock may be there to order the writes.
 func (c *checker) hints() {
 	for _, fn := range c.list.Prog.Funcs {
 		if c.list.Prog.InTest(fn) || c.list.Graph.Roles(fn).OnlyInit() {

@@ -22,7 +22,7 @@ import (
 //go:embed doc.go
 var doc string
 
-// Analyzer reports waiting under a lock for somebody who needs it.
+// Analyzer reports waiting under a lock for a goroutine that needs it.
 var Analyzer = check.WithHints(check.New("underlock", finding.WaitUnderLock, doc, run, syncops.Analyzer,
 	waits.Analyzer),
 	"report I/O under a lock, too")
@@ -44,13 +44,13 @@ type checker struct {
 	reporter *check.Reporter
 }
 
-// otherSide is what an operation waits for.
+// otherSide is the operation that an operation waits for.
 var otherSide = map[finding.Mode]finding.Mode{
 	finding.Send: finding.Receive, finding.Receive: finding.Send, finding.Wait: finding.Done,
 }
 
-// waiting judges an operation that blocks: it is wrong if a lock is held that
-// all those who could end the wait need first.
+// waiting judges an operation that blocks: it is wrong if a lock is held that all goroutines that could end the
+// wait need first.
 func (c *checker) waiting(op *syncops.Op) {
 	if op.Mode != finding.Wait && !c.list.Unbuffered[op.Key] {
 		return
@@ -83,8 +83,8 @@ func together(p accesspath.Path, h lockset.Held) bool {
 // owner returns the path of the object that the last field belongs to.
 func owner(fields string) string { return fields[:max(strings.LastIndexByte(fields, '.'), 0)] }
 
-// needing returns one of the other sides if all of them take a lock of h's
-// class first; those who close the channel are other sides of a receive.
+// needing returns one of the other sides if all of them take a lock of h's class first; closes of the channel
+// are other sides of a receive.
 func (c *checker) needing(op *syncops.Op, h lockset.Held) *syncops.Op {
 	var first *syncops.Op
 	for _, o := range c.list.ByKey[op.Key] {
@@ -115,12 +115,12 @@ func (c *checker) countsUnder(done *syncops.Op, class string) bool {
 	})
 }
 
-// needs reports whether a lock of the class is held at o, or taken on the way
-// there; anywhere in the function if o may be deferred. Who makes the object takes its lock
-// before others know of it, and counts only if it comes back for the lock:
+// needs reports whether a lock of the class is held at o, or taken on the way there; anywhere in the function
+// if o may be deferred. The maker of the object takes its lock before others know of it, and counts only if it
+// comes back for the lock:
 //
 //	a := newConn()
-//	a.start()      // under a.mu, starts who sends
+//	a.start()      // under a.mu, starts the sender
 //	err := <-a.up
 func (c *checker) needs(o *syncops.Op, class string, anywhere bool) bool {
 	for _, h := range o.Locks.Held() {

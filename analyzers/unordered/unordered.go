@@ -27,7 +27,8 @@ var Analyzer = check.New("unordered", finding.Unordered, doc, run, ir.Analyzer, 
 
 func run(pass *analysis.Pass, r *check.Reporter) {
 	c := &checker{pass.ResultOf[ir.Analyzer].(*ir.Program), r, map[token.Pos]bool{}}
-	// What lacks a lock that guards the variable elsewhere is IL1001 or IL1006, the load of an update with its store.
+	// An access without the lock that guards it elsewhere is IL1001 or IL1006, the load of an update with its
+	// store.
 	for _, s := range pass.ResultOf[guards.Analyzer].([]guards.Suspect) {
 		for _, a := range s.All {
 			c.judged[a.Expr.Pos()] = !s.Lead
@@ -57,9 +58,9 @@ func (c *checker) report(race *parallel.Race, status finding.Status, reported ma
 	}
 }
 
-// awaitsMessage reports whether the goroutine has received something before it comes to its access: who sends the
-// message is likely to do so after what the starter does. In a test that is so unless the starter sends it itself,
-// whose order is seen.
+// awaitsMessage reports whether the goroutine has received something before it comes to its access: the sender
+// of the message is likely to send it after the starter's access. In a test that is so unless the starter sends
+// it itself, in an order that is seen.
 //
 //	go func() { for m := range messages { s.handle(m) } }(); s.handle = handle
 //	go func() { <-started; e.Cancel() }(); e.cancel = cancel; e.Execute(func() { close(started) })
@@ -129,7 +130,7 @@ func (c *checker) finding(race *parallel.Race) *finding.Finding {
 		Variable: v,
 		Accesses: []finding.Access{c.side(race.Inside, inside)},
 	}
-	// Who runs the two, and how.
+	// The goroutines of the two, and how they run.
 	if race.Handler != nil {
 		f.Message = fmt.Sprintf("net/http runs the handler in a goroutine for each request, and the handler %s it without a "+
 			"lock.", verb(race.Inside))
@@ -166,8 +167,8 @@ func verb(t *parallel.Touch) string {
 	return "writes"
 }
 
-// variable names what is accessed: a field or package variable, or else the
-// expression in the function that has it as a local.
+// variable names the variable at stake: a field or package variable, or else the expression in the function
+// that has it as a local.
 func (c *checker) variable(race *parallel.Race, at ast.Expr) (v finding.Variable, title string) {
 	contents := race.Inside.Place.Contents()
 	if name, ok := accesspath.NameOf(race.Inside.Addr); ok {
@@ -219,8 +220,8 @@ func (c *checker) expr(t *parallel.Touch) ast.Expr {
 	return nil
 }
 
-// receiver returns what a call copies by itself, the receiver of a method that has it by value; nil for other accesses.
-// The copy has no place of its own, and the pointer's is where that was made.
+// receiver returns the expression that a call copies by itself, the receiver of a method that has it by value;
+// nil for other accesses. The copy has no place of its own, and the pointer's is where that was made.
 func (c *checker) receiver(instr ssa.Instruction) ast.Expr {
 	// p.Get() for func (T) Get and p of type *T
 	load, ok := instr.(*ssa.UnOp)

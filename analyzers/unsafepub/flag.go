@@ -65,7 +65,7 @@ func startsGoroutine(a *accesses.Access) bool {
 	return found
 }
 
-// goArgs lists what a goroutine is given: arguments and captured variables.
+// goArgs lists the arguments and captured variables of a goroutine.
 func goArgs(start *ssa.Go) []ssa.Value {
 	args := start.Call.Args
 	if mk, ok := start.Call.Value.(*ssa.MakeClosure); ok {

@@ -11,9 +11,9 @@ import (
 	"github.com/interlock-go/interlock/analyzers/pass/accesses"
 )
 
-// lazyInit finds `if x.f == nil { x.f = … }` without a lock, in code that any
-// caller may run, on a type that has means of synchronisation: so several
-// goroutines are meant to use it. What is an object of its own, IL2002 reports.
+// lazyInit finds `if x.f == nil { x.f = … }` without a lock, in code that any caller may run, on a type that
+// has means of synchronisation: so several goroutines are meant to use it. An object of its own is reported as
+// IL2002.
 func (c *checker) lazyInit(v *accesses.Variable) *race {
 	if c.lockedSomewhere(v) {
 		return nil // guardedby judges it

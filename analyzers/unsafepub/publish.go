@@ -30,8 +30,8 @@ func (c *checker) publication(v *accesses.Variable) *race {
 	return nil
 }
 
-// startsWith reports whether a stands in a function that is started as a
-// goroutine, outside of its loops, and is reached from what it was given.
+// startsWith reports whether a stands in a function that is started as a goroutine, outside of its loops, and
+// is reached from its arguments.
 func (c *checker) startsWith(a *accesses.Access) bool {
 	if object(a) == nil || c.list.Leads(a.Instr, a.Instr) {
 		return false

@@ -45,7 +45,7 @@ type checker struct {
 	judged map[finding.Position]bool
 }
 
-// race is a late write, another access, and what to say of them.
+// race is a late write, another access, and the words for them.
 type race struct {
 	write, other *accesses.Access
 	title, why   string

@@ -127,8 +127,8 @@ func (c *checker) uses(fn *ssa.Function, key syncops.Key, mode finding.Mode) boo
 	return false
 }
 
-// wait returns a Wait that another goroutine may call. One that has counted itself
-// before waits for who takes its own count off, and not for nothing:
+// wait returns a Wait that another goroutine may call. One that has counted itself before waits until another
+// goroutine takes its count off, and not for nothing:
 //
 //	p.inFlight.Add(1)
 //	p.input <- shutdown // behind all that the goroutine has to count

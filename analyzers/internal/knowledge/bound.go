@@ -11,7 +11,7 @@ const (
 	CallsToStart     = 2 // to a go statement, and through the goroutines that goroutines start
 	CallsToTouch     = 3 // to a variable that a goroutine or its starter accesses
 	CallsToRole      = 4 // from a helper back to the functions that call it
-	CallsToOwner     = 3 // from a parameter back to what its callers hand over
+	CallsToOwner     = 3 // from a parameter back to its callers' arguments
 	ClosuresToOwner  = 8 // from a closure out to the function that declares it
 	NestedGoroutines = 3 // goroutines that start goroutines
 )
@@ -25,8 +25,8 @@ const (
 	EventsOfLeads       = 64  // accesses of a function in which such pairs are looked for, by calls too
 	BlocksOfLeads       = 128 // of that function
 	LeadsOfFunction     = 8   // pairs in two critical sections
-	ValuesOfLead        = 200 // that are computed from what the first of them has read
-	OperatorsFollowed   = 12  // from a value back to what it is computed from
+	ValuesOfLead        = 200 // that are computed from the value of the first of them
+	OperatorsFollowed   = 12  // from a value back to its operands
 	SourcesFollowed     = 8   // values that a lock's object may be
 	ConditionsSplit     = 6   // conditions of a function by which lock states are kept apart
 	StatesSplit         = 500 // lock states of a function in all
@@ -36,7 +36,7 @@ const (
 	DispatchesToLock    = 3   // calls through interfaces that lead to one lock
 	PartsOfStruct       = 40  // fields of a struct that is copied or assigned as a whole
 	NestedStructs       = 4   // structs in structs that are looked through for a lock
-	NestedParts         = 3   // structs in structs whose fields are parts of a copy
+	NestedParts         = 3   // structs in structs that make up the parts of a copy
 	TypesReflected      = 20_000
 	SignalsOfFunction   = 16 // that it waits for, and that it may give
 	TouchesOfStrand     = 64 // variables that a goroutine or function accesses, as its caller or starter names them
@@ -54,8 +54,8 @@ const (
 	StatesOfScope      = 6_000     // of all goroutines at once
 	StepsOfPackage     = 3_000_000 // of all scopes
 	StepsOfInstruction = 5         // more for each instruction of the package
-	ShallowShare       = 4         // as many again, divided by this, without most of what a scope calls
-	ThoroughFactor     = 100       // times as many steps of a package, for those who ask
+	ShallowShare       = 4         // as many again, divided by this, without most callees of a scope
+	ThoroughFactor     = 100       // times as many steps of a package, on request
 )
 
 // InstructionsFollowed bounds the functions in which objects are followed: those of

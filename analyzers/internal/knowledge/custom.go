@@ -27,7 +27,7 @@ func RunsOnce(name string) bool { return name == "Run" || name == "Main" || name
 var handsOut = regexp.MustCompile(`^(?i:Acquire|Borrow|Checkout|Take|Pop|Dequeue|Accept|Dial|Open|New|Make|Create|` +
 	`Clone|Copy)`)
 
-// HandsOut reports whether what a function of this name returns belongs to its caller alone.
+// HandsOut reports whether the result of a function of this name belongs to its caller alone.
 func HandsOut(name string) bool { return handsOut.MatchString(name) }
 
 var lifeCycle = regexp.MustCompile(`^(New|Init|Setup|Set|With|Add|Use|Register|Configure|Open|Load|` +
@@ -86,7 +86,7 @@ var wantsLock = anyOf(`(?i)`,
 // or "called with the lock held".
 func CommentWantsLock(text string) bool { return wantsLock.MatchString(text) }
 
-// aLock is how comments name a lock; sentence is what may stand in between.
+// aLock is how comments name a lock; sentence is the text that may stand in between.
 const (
 	aLock    = `(lock|locking|mutex|synchroni[sz]ation)`
 	sentence = `([^.]|\.\w)`
@@ -142,6 +142,6 @@ var onlyReads = anyOf("",
 	`(?i:(log|logf|debugf|infof|warnf|errorf|fatalf|tracef|printf|println))$`,
 )
 
-// NameOnlyReads reports whether a function of this name reads what it is given
-// in a variable of type any, and writes to none of it.
+// NameOnlyReads reports whether a function of this name reads the contents of its argument of type any, and
+// writes to none of them.
 func NameOnlyReads(name string) bool { return onlyReads.MatchString(name) }

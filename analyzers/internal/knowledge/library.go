@@ -9,7 +9,7 @@ import (
 
 // The functions of this file ask the table of library.
 
-// facts are what the table says of a package, or of one function.
+// facts are the properties of a package in the table, or of one function.
 type facts struct {
 	is, not property
 	writes  argument
@@ -42,8 +42,8 @@ func packageFacts(pkg string) map[string]facts {
 	return named[anyModule+path.Base(pkg)]
 }
 
-// factsOf returns what the table says of a function or method: the most exact row counts, with what the row of the
-// package adds to it.
+// factsOf returns the facts of a function or method in the table: the most exact row counts, with those that
+// the row of the package adds to it.
 func factsOf(fn *types.Func) facts {
 	if fn == nil || fn.Pkg() == nil {
 		return facts{}
@@ -68,7 +68,7 @@ func rowNames(fn *types.Func) []string {
 	return []string{typ + "." + fn.Name(), "*." + fn.Name(), typ + ".*", "*.*"}
 }
 
-// typeName returns the name of a named type, or of what a pointer to one points to; "" for others.
+// typeName returns the name of a named type, or of the one that a pointer points to; "" for others.
 func typeName(t types.Type) string {
 	t = types.Unalias(t)
 	if p, ok := t.(*types.Pointer); ok {
@@ -90,7 +90,7 @@ func FullName(fn *types.Func) string {
 
 func (f facts) has(p property) bool { return f.is&p != 0 }
 
-// Callback is what a function does with a function that it is handed.
+// Callback is the use that a function makes of a function that it is handed.
 type Callback int
 
 const (
@@ -100,8 +100,8 @@ const (
 	Started
 )
 
-// CallbackOf returns what a function or method does with functions that it is
-// handed; ok is false for one that the table lacks, whose callbacks escape.
+// CallbackOf returns the use that a function or method makes of functions that it is handed; ok is false for
+// one that the table lacks: there, callbacks escape.
 func CallbackOf(fn *types.Func) (does Callback, ok bool) {
 	switch f := factsOf(fn); {
 	case f.has(startsCallback):
@@ -154,8 +154,8 @@ func ReturnsOwnCode(fn *types.Func) bool { return factsOf(fn).has(ownCode) }
 // such as a timer.
 func Lasts(fn *types.Func) bool { return factsOf(fn).has(lasting) }
 
-// WritesArgument reports whether a function writes to what its i-th argument refers to; the receiver of a method is the
-// first. The table does not know every package.
+// WritesArgument reports whether a function writes to memory behind its i-th argument; the receiver of a method
+// is the first. The table does not know every package.
 func WritesArgument(fn *types.Func, i int) (writes, known bool) {
 	f := factsOf(fn)
 	return f.writes == anyArgument || f.writes == argument(i)+1, f.has(argumentsListed)
@@ -174,7 +174,7 @@ var calledBack = []string{"Len", "Less", "Swap", "Push", "Pop", "String", "Error
 // CallsBack reports whether a method is one that functions of [NeverWaits] call on their arguments.
 func CallsBack(method string) bool { return slices.Contains(calledBack, method) }
 
-// A kind is what the table says of a type, by the text of types.TypeString.
+// A kind is the row of the table for a type, by the text of types.TypeString.
 type kind struct {
 	container bool   // leaves all locking to its user
 	reads     string // the methods of a container that only read, with spaces between them

@@ -28,8 +28,8 @@ const (
 	LoneBlocks = 3
 )
 
-// TriedShare is the share of a variable's accesses that hold a lock from which on a patch tries
-// it. It is below NearShare, since a patch is judged by what it makes of the source.
+// TriedShare is the share of a variable's accesses that hold a lock from which on a patch tries it. It is below
+// NearShare, since a patch is judged by the source that it makes.
 const TriedShare = 0.5
 
 // GuardsStruct is the share of the other mutable fields of a struct that are
@@ -48,8 +48,8 @@ const (
 // short group of statements.
 const CommentReach = 6
 
-// A function that is about one thing has a name that says to a reader of its
-// caller what it tests or does; what others do is no end of a section there.
+// A function about one thing has a name that shows a reader of its caller its test or effect; others are no end
+// of a section there.
 const (
 	OneThingBlocks  = 16 // blocks, at most
 	OneThingChanges = 4  // variables that it changes, at most

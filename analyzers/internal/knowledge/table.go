@@ -47,8 +47,8 @@ const (
 // pure packages compute results from their arguments.
 const pure = ordersNothing | noEffect | neverWaits | handsOverNothing | keepsNothing
 
-// row is one line of the table: a package, or functions of one. What a row does not say of a function, the row of its
-// package says.
+// row is one line of the table: a package, or functions of one. A property that a row leaves open is that of
+// the row of its package.
 type row struct {
 	pkg string
 	// names are the functions Do, the methods Once.Do, those of a type Once.*, those of any type *.Do, or all methods
@@ -68,8 +68,9 @@ const anyArgument argument = -1
 // anyModule begins the row of packages with the same last element, in whichever module.
 const anyModule = ".../"
 
-// library is the table: facts of the Go standard library (1.26) and of golang.org/x, read in their documentation. What
-// it lacks, a pass takes for the worst where it skips something, and for the best where it reports something.
+// library is the table: facts of the Go standard library (1.26) and of golang.org/x, read in their
+// documentation. A function that it lacks, a pass takes for the worst where it skips something, and for the
+// best where it reports something.
 var library = []row{
 	{pkg: "bufio", is: ordersNothing},
 

@@ -1,10 +1,10 @@
-// Package passtest tests the data of a shared pass: what a pass knows of a line
-// of a fixture is printed, and compared with the comment at the end of the line.
+// Package passtest tests the data of a shared pass: the facts that a pass has of a line of a fixture are
+// printed, and compared with the comment at the end of the line.
 //
 //	t.n++ // = holds t.mu
 //
-// Passes without diagnostics have no `// want`; a check that reads them shows
-// only whether something is reported in the end, not which pass lost what.
+// Passes without diagnostics have no `// want`; a check that reads them shows only whether something is
+// reported in the end, not which pass lost a fact.
 package passtest
 
 import (
@@ -38,12 +38,11 @@ func (l *Line) Has(pos token.Pos) bool {
 	return at.Line == l.number && at.Filename == l.file
 }
 
-// Result returns what pass a has found in the package of the line; a is the
-// tested pass.
+// Result returns the result of pass a in the package of the line; a is the tested pass.
 func Result[T any](l *Line, a *analysis.Analyzer) T { return l.pass.ResultOf[a].(T) }
 
-// Run analyses folders of testdata/src with a, and compares each line that ends
-// in a comment "// = text" with what print returns for it.
+// Run analyses folders of testdata/src with a, and compares each line that ends in a comment "// = text" with
+// the result of print for it.
 func Run(t *testing.T, a *analysis.Analyzer, print func(*Line) string, folders ...string) {
 	t.Helper()
 	probe := &analysis.Analyzer{
@@ -74,7 +73,7 @@ func Run(t *testing.T, a *analysis.Analyzer, print func(*Line) string, folders .
 	}
 }
 
-// marks returns the marked lines of f, and what is expected of each.
+// marks returns the marked lines of f, and the expected text of each.
 func marks(fset *token.FileSet, f *ast.File) map[*Line]string {
 	found := map[*Line]string{}
 	for _, group := range f.Comments {

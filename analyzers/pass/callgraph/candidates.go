@@ -86,8 +86,8 @@ func (c *Conservative) ofLibrary(v ssa.Value) *ssa.CallCommon {
 	return call.Common()
 }
 
-// reachedMethods lists the methods that a function of a library may look for in its argument v: package json, for
-// one, follows exported fields, elements and pointers. What an interface holds may be any type.
+// reachedMethods lists the methods that a function of a library may look for in its argument v: package json,
+// for one, follows exported fields, elements and pointers. The value of an interface may be of any type.
 func (c *Conservative) reachedMethods(fn *ssa.Function, v ssa.Value) []*ssa.Function {
 	obj, _ := fn.Object().(*types.Func)
 	byName := callsByName(fn)
@@ -157,9 +157,9 @@ func callsByName(fn *ssa.Function) bool {
 	return ok && obj.Pkg() != nil && CallsByName(obj)
 }
 
-// foundIn returns the type that a library finds in an argument, if it looks at all: an argument that is no interface is
-// handed over by callbacks, or has no methods that anybody looks for, and one that was an interface before is, except
-// by those who call methods by name, left to who made it one.
+// foundIn returns the type that a library finds in an argument, if it looks at all: an argument that is no
+// interface is handed over by callbacks, or has no methods to look for, and one that was an interface before
+// is, except by functions that call methods by name, left to the function that made it one.
 func foundIn(v ssa.Value, byName bool) (types.Type, bool) {
 	switch x := v.(type) {
 	case *ssa.MakeInterface:

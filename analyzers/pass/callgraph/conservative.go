@@ -58,9 +58,9 @@ func FullName(fn *ssa.Function) string {
 	return ""
 }
 
-// usedAsValues returns the functions that are values where [Graph] does not see it, by full name, literals as ssa
-// writes them: methods that are used as (*T).String is, as it knows the function that is made for these; and what
-// initialises package variables.
+// usedAsValues returns the functions that are values where [Graph] does not see it, by full name, literals as
+// ssa writes them: methods that are used as (*T).String is, as it knows the function that is made for these;
+// and initialisers of package variables.
 //
 //	var columns = map[string]func(*row) string{"name": (*row).name, "id": plain}
 func usedAsValues(packages []*Graph) map[string]bool {
@@ -90,7 +90,7 @@ func usedAsValues(packages []*Graph) map[string]bool {
 	return found
 }
 
-// addCallee notes fn as what a call that is not static may run; isValue says that it is one, by usedAsValues.
+// addCallee notes fn as a callee of a call that is not static; isValue says that it is one, by usedAsValues.
 func (c *Conservative) addCallee(g *Graph, fn *ssa.Function, isValue bool) {
 	sig := fn.Signature
 	if sig.Recv() != nil {
@@ -120,8 +120,8 @@ func (c *Conservative) addCallee(g *Graph, fn *ssa.Function, isValue bool) {
 	}
 }
 
-// Declared returns the declared function of the packages that fn is, with its body, perhaps in another package's
-// program; nil for literals and for what the packages do not declare.
+// Declared returns the declared function of the packages that fn is, with its body, perhaps in another
+// package's program; nil for literals and for functions that the packages do not declare.
 func (c *Conservative) Declared(fn *ssa.Function) *ssa.Function {
 	if fn == nil {
 		return nil
@@ -205,8 +205,8 @@ func CallsAnyMethod(call ssa.CallInstruction) bool {
 	return fn != nil && callsByName(fn)
 }
 
-// Spread replaces the list of a variadic call by its elements: f(a, b, c) hands on a slice of an
-// array that is made for the call, whose elements are what a library may write to.
+// Spread replaces the list of a variadic call by its elements: f(a, b, c) hands on a slice of an array that is
+// made for the call, with elements that a library may write to.
 func Spread(args []ssa.Value) []ssa.Value {
 	if len(args) == 0 {
 		return args

@@ -1,5 +1,4 @@
-// Package directives is the shared pass that reads what people wrote to
-// Interlock in comments:
+// Package directives is the shared pass that reads the comments of people for Interlock:
 //
 //	//interlock:ignore CODE why   on the line of a finding or the line above
 //	//nolint:interlock // why     the same for all codes, in golangci-lint's words

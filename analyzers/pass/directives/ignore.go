@@ -13,7 +13,7 @@ import (
 	"github.com/interlock-go/interlock/analyzers/pass/ir"
 )
 
-// Ignore is a comment by which somebody has accepted what stands on its line, or on the line below it.
+// Ignore is a comment that accepts the findings on its line, or on the line below it.
 type Ignore struct {
 	File   string         `json:"file"` // as the package's files are named
 	Line   int            `json:"line"`
@@ -177,8 +177,8 @@ func (s *Set) Ignores() []Ignore {
 // Problems lists the directives that make no sense; ask once the checks have run.
 func (s *Set) Problems() []Problem { return slices.Clone(s.problems) }
 
-// Unused lists the ignores that suppressed nothing, of those that name none but the given codes: a
-// run may show what others are there for. Ask once the checks have run.
+// Unused lists the ignores that suppressed nothing, of those that name none but the given codes: a run may not
+// have looked for the others. Ask once the checks have run.
 func (s *Set) Unused(codes ...finding.Code) []Problem {
 	s.mu.Lock()
 	defer s.mu.Unlock()

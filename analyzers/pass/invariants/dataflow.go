@@ -11,7 +11,7 @@ import (
 
 type accessOf = accesses.Access
 
-// dataFlow is what is computed in a function from what one event has read.
+// dataFlow has the values of a function that are computed from the value of one event.
 type dataFlow struct {
 	body  *body
 	from  *event
@@ -19,7 +19,7 @@ type dataFlow struct {
 	ifs   []*ssa.If          // that depend on it
 }
 
-// values returns what is computed from the event.
+// values returns the values computed from the event.
 func (d *dataFlow) values() map[ssa.Value]bool {
 	if d.found != nil {
 		return d.found
@@ -34,7 +34,7 @@ func (d *dataFlow) values() map[ssa.Value]bool {
 	return d.found
 }
 
-// follow adds what is computed from v.
+// follow adds the values computed from v.
 func (d *dataFlow) follow(v ssa.Value) {
 	if d.found[v] || v.Referrers() == nil || len(d.found) >= knowledge.ValuesOfLead {
 		return
@@ -76,7 +76,7 @@ func (d *dataFlow) followLocal(place ssa.Value) {
 	}
 }
 
-// isUsed reports whether anything is done with what was read.
+// isUsed reports whether the value read has a use.
 func (d *dataFlow) isUsed() bool {
 	for v := range d.values() {
 		if len(*v.Referrers()) > 0 {
@@ -86,7 +86,7 @@ func (d *dataFlow) isUsed() bool {
 	return false
 }
 
-// decides reports whether a condition on what was read decides whether u is made.
+// decides reports whether a condition on the value read decides whether u is made.
 func (d *dataFlow) decides(u *event) bool {
 	d.values()
 	return slices.ContainsFunc(d.ifs, func(branch *ssa.If) bool {
@@ -112,7 +112,7 @@ func leadsTo(from, to, avoid *ssa.BasicBlock) bool {
 	return walk(from)
 }
 
-// isStored reports whether u stores what is computed from what was read.
+// isStored reports whether u stores a value computed from the one read.
 func (d *dataFlow) isStored(u *event) bool {
 	if !u.a.Writes() {
 		return false
@@ -124,7 +124,8 @@ func (d *dataFlow) isStored(u *event) bool {
 	return i != nil && d.values()[i]
 }
 
-// chooses reports whether u accesses the entry or element that what was read names, or is a call that is handed it.
+// chooses reports whether u accesses the entry or element that the value read names, or is a call that is
+// handed it.
 func (d *dataFlow) chooses(u *event) bool {
 	if u.call == nil {
 		return u.a.Index != nil && d.values()[u.a.Index] || slices.ContainsFunc(indexesOf(u.at), func(v ssa.Value) bool {
@@ -149,7 +150,7 @@ func indexesOf(instr ssa.Instruction) (list []ssa.Value) {
 	return list
 }
 
-// argument returns what the caller hands over for a parameter of the callee that has the access, or nil.
+// argument returns the caller's argument for a parameter of the callee that has the access, or nil.
 func argument(u *event, of ssa.Value) ssa.Value {
 	call, isCall := u.at.(*ssa.Call)
 	param, isParam := of.(*ssa.Parameter)

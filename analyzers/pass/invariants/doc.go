@@ -26,9 +26,8 @@
 // order of the two. There nothing is left out. Sections over several variables are
 // declared in the repository file.
 //
-// Missed: accesses in functions of other packages, in goroutines and deferred
-// calls, objects that are reached by two ways. Falsely found: most of them,
-// which is why refinement drops what correct runs split.
+// Missed: accesses in functions of other packages, in goroutines and deferred calls, objects that are reached
+// by two ways. Falsely found: most of them, which is why refinement drops sections that correct runs split.
 //
 // Cost: for each access linear in the instructions up to the next ones of its variable. A function that takes too many
 // steps is left (ir.WorkLimit).

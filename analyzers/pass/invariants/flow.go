@@ -72,8 +72,8 @@ func (e *event) together(u *event) bool {
 		e.path.Fields != "" && u.path.Fields != "" && object(e) == object(u)
 }
 
-// variable is what events are about that may be alike, and of map accesses the
-// key: a constant, variesKey for others, or anyKey for all together.
+// variable is the variable of events that may be alike, and of map accesses the key: a constant, variesKey for
+// others, or anyKey for all together.
 type variable struct {
 	path  accesspath.Path
 	name  accesspath.Name
@@ -122,7 +122,7 @@ type body struct {
 	byInstr map[ssa.Instruction][]*event
 	about   map[variable][]*event
 	flow    *ir.Flow
-	work    *ir.Work // what is left for the function, while its sections are looked for
+	work    *ir.Work // steps left for the function, while its sections are looked for
 }
 
 func (f *finder) body(fn *ssa.Function) *body {
@@ -195,14 +195,13 @@ type touch struct {
 	first, last bool
 }
 
-// Bounds of what is looked for in callees: calls deep, events looked at, and
-// touches of one function, beyond which it is about too much to be an end of a section.
+// Bounds of the search in callees: calls deep, events looked at, and touches of one function, beyond which it
+// is about too much to be an end of a section.
 const (
 	global = -1
 )
 
-// touches lists what a call of fn accesses first and last of each variable that its
-// callers reach too.
+// touches lists the first and last accesses of a call of fn to each variable that its callers reach too.
 func (f *finder) touches(fn *ssa.Function, depth int) []touch {
 	if list, ok := f.touched[fn]; ok || depth > knowledge.CallsToEnds || len(fn.Blocks) == 0 {
 		return list
@@ -269,13 +268,13 @@ func (b *body) isLast(e *event) bool {
 	return found
 }
 
-// called lists what a call leads to.
+// called lists the events of a call.
 func (f *finder) called(call *ssa.Call, s *lockset.State) []*event {
 	node, ok := f.list.Prog.Node(call.Pos()).(*ast.CallExpr)
 	if !ok {
 		return nil
 	}
-	// Only what is declared begins in a test, and helpers of the test are meant too.
+	// Only a declared section begins in a test, and helpers of the test are meant too.
 	graph := f.list.Graph
 	if f.list.Prog.InTest(call.Parent()) {
 		graph = graph.WithTests()

@@ -57,7 +57,7 @@ type Half struct {
 	Call *finding.Position `json:"call,omitempty"` // in Function, that leads there
 }
 
-// Places lists the positions of s, for who has to rewrite file names.
+// Places lists the positions of s, for callers that rewrite file names.
 func (s *Section) Places() []*finding.Position {
 	var all []*finding.Position
 	add := func(h *Half) {
@@ -137,7 +137,7 @@ func (f *finder) counts(fn *ssa.Function) bool {
 	return !prog.InTest(fn) && !prog.NoRace(fn) && !graph.Roles(fn).OnlyInit() && !graph.Once(fn)
 }
 
-// sections adds what begins at e: what is declared, or else a candidate.
+// sections adds the sections that begin at e: those declared, or else a candidate.
 func (f *finder) sections(fn *ssa.Function, b *body, e *event) {
 	limit := knowledge.EndsOfSection
 	if len(f.spans) > 0 {
@@ -163,8 +163,8 @@ func (f *finder) sections(fn *ssa.Function, b *body, e *event) {
 	}
 }
 
-// pairs adds what comments declare of different variables: where one covers no two accesses of one variable, its fields
-// of one object belong together, each with the next.
+// pairs adds the sections that comments declare of different variables: where one covers no two accesses of one
+// variable, its fields of one object belong together, each with the next.
 func (f *finder) pairs(fn *ssa.Function, b *body) {
 	for _, s := range f.spans {
 		if s.used || !s.meets(fn) {

@@ -93,7 +93,7 @@ func apart(e, u *event) bool {
 	})
 }
 
-// kindOf returns what kind of lead the two are, or "".
+// kindOf returns the kind of lead that the two are, or "".
 func (f *finder) kindOf(flow *dataFlow, e, u *event) string {
 	same := e.sameVariable(u)
 	switch {
@@ -138,7 +138,7 @@ func oneSection(x, y *accessOf) bool {
 	})
 }
 
-// addLead adds what begins at e.
+// addLead adds the lead that begins at e.
 func (f *finder) addLead(fn *ssa.Function, e *event, ends []*event, kind string) {
 	f.add(fn, e, ends, false)
 	s := &f.result.Sections[len(f.result.Sections)-1]

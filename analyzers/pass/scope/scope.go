@@ -1,9 +1,9 @@
-// Package scope decides which packages the passes analyse: those of the main
-// modules. An analyzer with facts is run on every dependency, the standard
-// library included, so a pass asks here first and returns at once outside.
+// Package scope decides which packages the passes analyse: those of the main modules. An analyzer with facts is
+// run on every dependency, the standard library included, so a pass asks here first and returns at once
+// outside.
 //
-// Outside of scope nothing is known of a function but what tables say; the
-// shared passes then assume the worst for a skip and the best for a finding.
+// Outside of scope only tables know of a function; the shared passes then assume the worst for a skip and the
+// best for a finding.
 package scope
 
 import (
@@ -50,7 +50,7 @@ func In(pass *analysis.Pass) bool {
 	return u.In()
 }
 
-// Unit is what is known of a package before it is typed.
+// Unit has the facts of a package that are known before it is typed.
 type Unit struct {
 	Path            string // import path
 	Module, Version string // of its module; "" where the driver does not say

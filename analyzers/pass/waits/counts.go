@@ -64,8 +64,8 @@ func asksTwice(start ssa.Instruction) bool {
 	return false
 }
 
-// boundOf returns the function or method by which the branch of a block asks for a number to compare with, or which has
-// returned the list whose length that is; "" if it asks none.
+// boundOf returns the function or method by which the branch of a block asks for a number to compare with, or
+// which has returned the list that is as long; "" if it asks none.
 func boundOf(b *ssa.BasicBlock) string {
 	branch, ok := b.Instrs[len(b.Instrs)-1].(*ssa.If)
 	if !ok {

@@ -177,8 +177,8 @@ func (r *Result) lockTrouble(s simulation.Stuck, all []simulation.Stuck) (findin
 	return "", ""
 }
 
-// alone reports whether s waits for a message where no second goroutine has been started: for who else has the channel,
-// or because a loop that starts some goes round for no item.
+// alone reports whether s waits for a message where no second goroutine has been started: for another holder of
+// the channel, or because a loop that starts some goes round for no item.
 func alone(s simulation.Stuck, end *simulation.End) bool {
 	return end.Alone && !s.Kind.IsLock() && !s.Kind.IsWaitGroup() && !s.Kind.IsCond()
 }
