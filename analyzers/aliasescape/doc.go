@@ -3,8 +3,7 @@
 //
 // aliasescape: alias of guarded data used after unlock (IL1005)
 //
-// WRONG: entry is a piece of the array that Put writes to; the lock guards
-// what it points to, too.
+// WRONG: entry is a piece of the array that Put writes to; the lock guards the array, too.
 //
 //	func (c *Cache) Get(k string) []byte {
 //		c.mu.RLock()
@@ -19,7 +18,7 @@
 //		c.mu.Unlock()
 //	}
 //
-// RIGHT: what is needed is copied before the lock is released.
+// RIGHT: the bytes are copied before the lock is released.
 //
 //	func (c *Cache) Get(k string) []byte {
 //		c.mu.RLock()

@@ -42,8 +42,8 @@
 // holds a lock and the sender tests nothing before it sends. A send is judged only for types that have a
 // lock, and are thus meant for several goroutines.
 //
-// Missed: everything with a protocol, right or wrong. Reported falsely: types
-// whose users have to call Close last, and do.
+// Missed: everything with a protocol, right or wrong. Reported falsely: types that require their users to call
+// Close last, and are used so.
 //
 // Cost: linear in the operations, but the square of those on one channel.
 package closerace

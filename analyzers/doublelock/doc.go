@@ -1,10 +1,9 @@
-// Package doublelock reports locks that are taken again by the one who holds
-// them.
+// Package doublelock reports locks that are taken again by the goroutine that holds them.
 //
 // doublelock: second Lock of a held mutex (IL3002)
 //
-// WRONG: Require holds s.mu and calls T, which waits for s.mu: forever, since
-// Go's locks do not know who holds them.
+// WRONG: Require holds s.mu and calls T, which waits for s.mu: forever, since Go's locks do not know their
+// holders.
 //
 //	func (s *Suite) T() *testing.T {
 //		s.mu.RLock()
@@ -18,7 +17,7 @@
 //		return New(s.T())
 //	}
 //
-// RIGHT: what runs under the lock uses the field.
+// RIGHT: code under the lock uses the field.
 //
 //	func (s *Suite) Require() *Assertions {
 //		s.mu.Lock()
@@ -26,10 +25,9 @@
 //		return New(s.t)
 //	}
 //
-// The second Lock may be several calls away, in other packages of the module,
-// in a callback or behind an interface whose value was made in the same
-// function. Callees that release the lock first, and those with a parameter
-// that decides whether to lock, are not reported.
+// The second Lock may be several calls away, in other packages of the module, in a callback or behind an
+// interface with a value made in the same function. Callees that release the lock first, and those with a
+// parameter that decides whether to lock, are not reported.
 //
 // Missed: locks reached by two different paths, calls through other
 // interfaces and function values. Reported falsely: a second Lock under a

@@ -27,12 +27,12 @@
 // a channel that nobody closes, two goroutines that wait for each other. Tests are run so too, with all
 // that they call in the package; a test that has failed already may leave goroutines behind.
 //
-// A function that is too large for this is run once more without the long functions that reach nothing of
-// what it has made.
+// A function that is too large for this is run once more without the long functions that reach none of the
+// objects that it has made.
 //
-// Channels in fields are judged by what the package does with them. Two kinds are reported: an operation
-// that anybody may call, whose only other side is a goroutine that returns when it is stopped; and a send
-// to users of the package, in a loop that ends when it is stopped while the send does not.
+// Channels in fields are judged by their uses in the package. Two kinds are reported: an operation that anybody
+// may call, if its only other side is a goroutine that returns when it is stopped; and a send to users of the
+// package, in a loop that ends when it is stopped while the send does not.
 //
 // Four kinds of wait are leads, which check prints only with -leads:
 //
@@ -43,10 +43,10 @@
 //   - a wait in a helper that tests call with arguments: each of these tests is looked at with its own
 //     arguments.
 //
-// Missed: waits on what is handed to other packages, returned, or stored in an
-// object from outside: anybody may end them; conditions of long loops; in tests
-// of other code what depends on data that the simulation does not know, and what a passing
-// test always leaves behind at a channel, as its own literals do where the tests stand alone.
+// Missed: waits on channels that are handed to other packages, returned, or stored in an object from outside:
+// anybody may end them; conditions of long loops; in tests of other code waits that depend on data that the
+// simulation does not know, and goroutines that a passing test always leaves behind at a channel, as its own
+// literals do where the tests stand alone.
 //
 // Reported falsely: ways through a function that exclude each other, where that shows
 // neither in a variable nor in the length of a collection; calls that users of a

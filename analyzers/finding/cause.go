@@ -26,7 +26,7 @@ func Causes(findings []*Finding) [][]*Finding {
 			groups = append(groups, nil)
 		}
 		groups[i] = append(groups[i], f)
-		// The finding may be what several groups have in common.
+		// The finding may be the common part of several groups.
 		for _, key := range keys {
 			if j, ok := at[key]; ok && j != i {
 				groups[i], groups[j] = append(groups[i], groups[j]...), nil
@@ -84,8 +84,8 @@ func causes(f *Finding) (keys []string) {
 	return append(keys, missing(f)...)
 }
 
-// missing returns keys of a race by the lock that is missing: it leaves bare what one function accesses, or what two
-// functions access, of one type.
+// missing returns keys of a race by the lock that is missing: it leaves accesses of one function bare, or of
+// two functions, of one type.
 //
 //	(*Stats).Snapshot	reads hits, misses and bytes, which all others lock s.mu for
 //	Set, Sum		write and read a, b and c of one type; no lock is known

@@ -71,7 +71,7 @@ func (c Code) IsDataRace() bool { return strings.HasPrefix(string(c), "IL1") }
 // RunsOnly reports whether runs alone report findings of c, and no static check does.
 func (c Code) RunsOnly() bool { return c == CaughtInTheAct || c == Interleaved || c == BlockedForEver }
 
-// Title returns in a few words what the code stands for; "" for an unknown one.
+// Title returns the meaning of the code in a few words; "" for an unknown one.
 func (c Code) Title() string { return codes[c] }
 
 // Page returns the address of the text on c: a heading of docs/checks.md.

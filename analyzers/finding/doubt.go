@@ -4,9 +4,9 @@ package finding
 type Weight string
 
 const (
-	// Light: what may go wrong costs time, or concerns code outside of the module.
+	// Light: the possible harm costs time, or concerns code outside of the module.
 	Light Weight = "light"
-	// Heavy: if what could not be shown is false, goroutines race or wait for ever with the patch.
+	// Heavy: if the assumption is false, goroutines race or wait for ever with the patch.
 	Heavy Weight = "heavy"
 )
 
@@ -16,7 +16,7 @@ type Doubt struct {
 	File       string `json:"file,omitempty"` // with the patch; slash path relative to the module's root
 	Line       int    `json:"line,omitempty"`
 	Weight     Weight `json:"weight"`
-	Text       string `json:"text"` // a sentence, which names the place and what follows if it is so
+	Text       string `json:"text"` // a sentence, which names the place and the consequence if it is so
 }
 
 // CompareDoubts orders lists of doubts: the one with fewer heavy ones first, then the one with fewer.

@@ -27,11 +27,11 @@ const (
 	Confirmed Status = "confirmed"
 )
 
-// Level is what a finding is worth; empty for what somebody should fix.
+// Level is the weight of a finding; empty for a bug to be fixed.
 type Level string
 
-// Hint is the level of what is worth a look, but likely meant. Hints are shown on
-// request only, and do not fail a check.
+// Hint is the level of code that is worth a look, but likely meant. Hints are shown on request only, and do not
+// fail a check.
 const Hint Level = "hint"
 
 // Mode is the kind of one access: to memory, or in findings about
@@ -65,9 +65,9 @@ var modes = []Mode{
 // Modes lists all modes.
 func Modes() []Mode { return slices.Clone(modes) }
 
-// Conflicts reports whether two accesses of one location by two goroutines
-// that nothing orders are a data race: at least one writes, not both atomic. A close
-// conflicts with a close and a send, and what adds to a WaitGroup with a wait.
+// Conflicts reports whether two accesses of one location by two goroutines that nothing orders are a data race:
+// at least one writes, not both atomic. A close conflicts with a close and a send, and an addition to a
+// WaitGroup with a wait.
 func Conflicts(a, b Mode) bool {
 	switch {
 	case a == CloseChan || b == CloseChan:
@@ -89,8 +89,8 @@ type Finding struct {
 	Code    Code   `json:"code"`
 	Status  Status `json:"status"`
 	Level   Level  `json:"level,omitempty"`   // empty, or "hint"
-	Title   string `json:"title"`             // one line: what is wrong with which variable
-	Message string `json:"message,omitempty"` // a few sentences: why, and what can go wrong
+	Title   string `json:"title"`             // one line: the fault and the variable
+	Message string `json:"message,omitempty"` // a few sentences: why, and how it can go wrong
 
 	Variable Variable `json:"variable"`
 	// Accesses holds both sides. The first is the one to look at: the
@@ -101,22 +101,22 @@ type Finding struct {
 	Sides []Side `json:"sides,omitempty"`
 	// Ordinal distinguishes findings alike in variable and accesses. From 0.
 	Ordinal int `json:"ordinal,omitempty"`
-	// SameAs are the ids by which this bug is known as well: of further suspicions that a run has confirmed with it, and
-	// of what the run shows by itself.
+	// SameAs are the ids by which this bug is known as well: of further suspicions that a run has confirmed
+	// with it, and of the finding of the run alone.
 	SameAs []string `json:"same_as,omitempty"`
 	// Cause is the id of the finding that heads those of one cause, see [Causes], where there are several. Reports set it.
 	Cause string `json:"cause,omitempty"`
 
 	Section  *Section  `json:"section,omitempty"`  // IL2xxx
 	Cycle    []Edge    `json:"cycle,omitempty"`    // IL3001
-	Evidence *Evidence `json:"evidence,omitempty"` // what runs have shown
+	Evidence *Evidence `json:"evidence,omitempty"` // from runs
 	Fix      *Fix      `json:"fix,omitempty"`
 	// Notes are further sentences for a reader: the evidence for a guessed
 	// guard, other static findings on the same variable, "unobserved in n runs".
 	Notes []string `json:"notes,omitempty"`
 }
 
-// Side is what the id of a finding has of an access.
+// Side is the part of an access that the id of a finding holds.
 type Side struct {
 	Function string `json:"function"`
 	Expr     string `json:"expr"` // normalised source
@@ -151,7 +151,7 @@ func (f *Finding) Places() (all []Position) {
 	return all
 }
 
-// RenameFiles sets the file of every place of f, a patch's text aside, to what name returns for it.
+// RenameFiles sets the file of every place of f, a patch's text aside, to the result of name for it.
 func (f *Finding) RenameFiles(name func(string) string) {
 	for i := range f.Accesses {
 		f.Accesses[i].File = name(f.Accesses[i].File)
@@ -166,9 +166,8 @@ func (f *Finding) RenameFiles(name func(string) string) {
 	}
 }
 
-// Variable names what is accessed, the same in every instance: a field
-// (Type and Name), a package variable (Type empty), or a local that closures
-// capture (Function and Name).
+// Variable names the accessed variable, the same in every instance: a field (Type and Name), a package variable
+// (Type empty), or a local that closures capture (Function and Name).
 type Variable struct {
 	Package  string `json:"package"`            // import path
 	Type     string `json:"type,omitempty"`     // named type that holds the field, without package
@@ -211,13 +210,12 @@ type Access struct {
 	// Locks are the locks known to be held: access paths such as "c.mu",
 	// with " (read)" where only the read side is held.
 	Locks []string `json:"locks,omitempty"`
-	// Role is what runs this code, in words: "goroutine started at …",
-	// "called from any goroutine". Empty where nothing is known.
+	// Role is the goroutine that runs this code, in words: "goroutine started at …", "called from any
+	// goroutine". Empty where nothing is known.
 	Role      string     `json:"role,omitempty"`
 	Goroutine *Goroutine `json:"goroutine,omitempty"` // as seen in a run
-	// Step is the place of the access in the interleaving that a run has
-	// shown, from 1; 0 is none. Of a split section the entry is 1, what came
-	// in between 2, and the end 3.
+	// Step is the place of the access in the interleaving that a run has shown, from 1; 0 is none. Of a split
+	// section the entry is 1, the access in between 2, and the end 3.
 	Step int `json:"step,omitempty"`
 }
 
@@ -276,7 +274,7 @@ type SectionEnd struct {
 	Allows []Mode    `json:"allows"`
 }
 
-// Places lists the positions of s, for who has to rewrite file names.
+// Places lists the positions of s, for callers that rewrite file names.
 func (s *Section) Places() []*Position {
 	all := []*Position{&s.Entry, &s.End}
 	for _, p := range []*Position{s.EntryCall, s.EndCall} {
@@ -302,11 +300,11 @@ type Edge struct {
 	To       string    `json:"to"`
 	Position Position  `json:"position"` // where To is waited for, or the call that does so
 	Function string    `json:"function"`
-	Via      string    `json:"via,omitempty"`   // what the call leads to: "(*T).M at file.go:12 locks it"
+	Via      string    `json:"via,omitempty"`   // the lock at the end of the call: "(*T).M at file.go:12 locks it"
 	Since    *Position `json:"since,omitempty"` // where From was locked
 }
 
-// RenameFiles sets the file of the edge's places to what name returns for it.
+// RenameFiles sets the file of the edge's places to the result of name for it.
 func (e *Edge) RenameFiles(name func(string) string) {
 	e.Position.File = name(e.Position.File)
 	if e.Since != nil {
@@ -323,7 +321,7 @@ func ShortLock(class string) string {
 	return last
 }
 
-// Evidence is what a campaign of monitored runs has shown.
+// Evidence is the result of a campaign of monitored runs.
 type Evidence struct {
 	Engine string `json:"engine"`           // "watch": caught at the same moment; "hb", "race": nothing orders them
 	Run    int    `json:"run"`              // first run that showed it, from 1
@@ -331,7 +329,7 @@ type Evidence struct {
 	Hits   int    `json:"hits"`             // k: runs that showed it
 	Count  int    `json:"count"`            // collisions over all runs
 	Seed   uint64 `json:"seed"`             // seed of that run
-	Test   string `json:"test,omitempty"`   // package whose test binary ran
+	Test   string `json:"test,omitempty"`   // package of the test binary that ran
 	Replay string `json:"replay,omitempty"` // one command that runs it again
 	// ReplayHits of ReplayRuns tries of that command have shown it again; none where
 	// it was not tried.
@@ -344,8 +342,8 @@ type Evidence struct {
 	// than the entry had read, or the entry's test would have come out
 	// otherwise at the end.
 	Changed bool `json:"changed,omitempty"`
-	// Blocked is what the runtime says of goroutines that nothing can wake any more, such
-	// as "chan send"; further ones follow behind a comma.
+	// Blocked is the runtime's reason for goroutines that nothing can wake any more, such as "chan send";
+	// further ones follow behind a comma.
 	Blocked string `json:"blocked,omitempty"`
 	// Holders are where the locks were acquired that the blocked goroutines wait for, as far as the run knows.
 	Holders []Holder `json:"holders,omitempty"`
@@ -365,7 +363,7 @@ type Holder struct {
 	Returned bool `json:"returned,omitempty"`
 }
 
-// Verdict is what is known of a patch.
+// Verdict is the judgement on a patch.
 type Verdict string
 
 const (
@@ -393,13 +391,13 @@ type Fix struct {
 	Withheld string `json:"withheld,omitempty"`
 	// Rejected are the strategies that would have come first, each with the reason why it was not used.
 	Rejected []string `json:"rejected,omitempty"`
-	// Notes say what the patch leaves as it is, and what its reader should know.
+	// Notes name the code that the patch leaves as it is, and other remarks for its reader.
 	Notes []string `json:"notes,omitempty"`
-	// Doubts are what could not be shown of a draft, the heaviest first; other fixes have none.
+	// Doubts are the assumptions of a draft that could not be shown, the heaviest first; other fixes have none.
 	Doubts []Doubt `json:"doubts,omitempty"`
 }
 
-// Offered reports whether there is a patch that tools may hand on without a person who weighs its doubts.
+// Offered reports whether there is a patch that tools may hand on without a person that weighs its doubts.
 func (f *Fix) Offered() bool { return f != nil && f.Diff != "" && f.Verdict != Draft }
 
 // Validate reports the first thing that makes f unfit to be handed on.

@@ -48,9 +48,8 @@ func (f *Finding) Pair() []Side {
 	return []Side{{a.Function, a.Expr}, {b.Function, b.Expr}}
 }
 
-// Seal sets what a maker of findings must not forget: version, ids and
-// ordinals. Findings that are alike get ordinals in the order of the slice,
-// so sort it first.
+// Seal sets the fields that a maker of findings must not forget: version, ids and ordinals. Findings that are
+// alike get ordinals in the order of the slice, so sort it first.
 func Seal(findings []*Finding) {
 	seen := map[string]int{}
 	for _, f := range findings {

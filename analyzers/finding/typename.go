@@ -8,14 +8,14 @@ import (
 	"sync/atomic"
 )
 
-// TypeName returns what Variable.Type says of a named type: its name within its package. A type that a function
-// declares has the function's name before it, as two functions may each declare a type of one name:
+// TypeName returns the text of Variable.Type for a named type: its name within its package. A type that a
+// function declares has the function's name before it, as two functions may each declare a type of one name:
 //
 //	func TestPut(t *testing.T) {
 //		type box struct{ n int } // TestPut.box
 //
-// Types that export data brings are declared outside of functions, or have a name of the compiler's that no other
-// type has.
+// Types that export data brings are declared outside of functions, or have a name of the compiler's that no
+// other type has.
 func TypeName(obj *types.TypeName) string {
 	if obj.Pkg() == nil || obj.Parent() == nil || obj.Parent() == obj.Pkg().Scope() {
 		return obj.Name()

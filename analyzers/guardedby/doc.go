@@ -29,19 +29,18 @@
 // lock, one a function, and a guarded access that conflicts.
 //
 // Copying a struct reads all its fields, and assigning one writes them. Elements of slices and arrays are
-// judged apart from the variable that holds them. An object whose methods leave all locking to their caller
+// judged apart from the variable that holds them. An object with methods that leave all locking to their caller
 // is judged too: c.lru.Cap() without the lock under which c.lru.Resize(n) is called.
 //
-// Some accesses need no lock and are not counted: those to objects that no other goroutine can reach yet,
-// in tests of other code, in package initialisation, in a sync.Once, behind a test of an atomic flag that
-// is set once the variable is written, and where a comment says that no lock is needed. Helper functions
-// are judged by the locks that their callers hold. A goroutine may read without the lock what it alone
-// writes, and what was written before it started.
+// Some accesses need no lock and are not counted: those to objects that no other goroutine can reach yet, in
+// tests of other code, in package initialisation, in a sync.Once, behind a test of an atomic flag that is set
+// once the variable is written, and where a comment says that no lock is needed. Helper functions are judged by
+// the locks that their callers hold. A goroutine may read variables without the lock that it alone writes, and
+// those written before it started.
 //
-// Three kinds of access are leads, which check prints only with -leads: a read of what only a set-up
-// function writes, in a function that seems to run after it; a store of a constant or of a new channel, map
-// or slice that makes the object as new; and any access in a method of an unexported type that nothing
-// calls.
+// Three kinds of access are leads, which check prints only with -leads: a read of a variable that only a set-up
+// function writes, in a function that seems to run after it; a store of a constant or of a new channel, map or
+// slice that makes the object as new; and any access in a method of an unexported type that nothing calls.
 //
 // A finding needs evidence that two goroutines can reach the same object. That is a go statement of the
 // package that leads to one of the two places, where the other side need not wait for the goroutine; or

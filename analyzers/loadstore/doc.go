@@ -46,5 +46,5 @@
 // that something else orders, such as a channel or a phase of the program.
 //
 // Cost: the square of the accesses that one function makes to one variable; one that takes too many steps is left
-// (ir.WorkLimit). What says that a variable is shared is looked for among its accesses.
+// (ir.WorkLimit). Proofs that a variable is shared are sought among its accesses.
 package loadstore

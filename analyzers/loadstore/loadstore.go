@@ -70,7 +70,7 @@ func run(pass *analysis.Pass, r *check.Reporter) {
 type section struct {
 	load, store *accesses.Access
 	split       bool // a lock is held at both, and released in between
-	drains      bool // the store sets a value to zero that was loaded for use elsewhere: n := c.Load(); c.Store(0); return n
+	drains      bool // the store zeroes a value loaded for use elsewhere: n := c.Load(); c.Store(0); return n
 }
 
 // sections lists the load-and-store sections that no lock holds together, and

@@ -33,19 +33,17 @@
 // index's and calls back. Each acquisition is reported, with where the lock
 // that is held there was taken. Read locks count where writers may wait in between.
 //
-// A call through an interface that the module declares waits for what the
-// implementations take that flow to the field, parameter, map or slice which it
-// is called on, in whichever package they are put there.
+// A call through an interface that the module declares waits for the locks of the implementations that flow to
+// the field, parameter, map or slice which it is called on, in whichever package they are put there.
 //
 // Orders under a common lock, by one goroutine only, on objects that nobody
 // else can reach yet, and from parents to children of one type are no cycle.
 // `go vet` sees the cycles within a package, `interlock check` those of the
 // module.
 //
-// Missed: cycles of more than three locks, calls through function values kept
-// in memory, through interfaces of other modules, and through what functions
-// return. Reported falsely: locks of two types whose
-// objects never meet, orders that phases of the program keep apart.
+// Missed: cycles of more than three locks, calls through function values kept in memory, through interfaces of
+// other modules, and through results of functions. Reported falsely: locks of two types with objects that never
+// meet, orders that phases of the program keep apart.
 //
 // Cost: that of the search for cycles in the graph of all locks (package crosspkg).
 package lockorder

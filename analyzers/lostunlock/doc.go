@@ -28,9 +28,9 @@
 //		return nil
 //	}
 //
-// Functions that are meant to return locked are not reported: those that do
-// so on every way out, or on success only and return something else then, or whose name or comment speaks of
-// locks, or that make a closure or a goroutine which unlocks.
+// Functions that are meant to return locked are not reported: those that do so on every way out, or on success
+// only and return something else then, or that speak of locks in their name or comment, or that make a closure
+// or a goroutine which unlocks.
 //
 // A panic with the lock held counts as a return in functions that recover.
 //

@@ -31,5 +31,5 @@
 //
 // Missed and reported falsely: as for IL1001.
 //
-// Cost: linear in what guardedby finds.
+// Cost: linear in the findings of guardedby.
 package mixedlocks

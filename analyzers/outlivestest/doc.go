@@ -27,9 +27,9 @@
 //		}
 //	}
 //
-// Tests are simulated with the goroutines that they start, through all interleavings. A pause by
-// time.Sleep is no wait. What a test leaves to Cleanup is part of it. "interlock test" confirms such a finding
-// by the panic: it waits a moment for goroutines after the tests, and delays some of them.
+// Tests are simulated with the goroutines that they start, through all interleavings. A pause by time.Sleep is
+// no wait. Functions that a test leaves to Cleanup are part of it. "interlock test" confirms such a finding by
+// the panic: it waits a moment for goroutines after the tests, and delays some of them.
 //
 // Missed: goroutines of tests that call code which is not known, subtests that end before their parent, t
 // in the hands of other packages. Reported falsely: conditions that belong together in ways that the simulation does

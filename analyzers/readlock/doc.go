@@ -31,8 +31,8 @@
 // exported functions that several goroutines may call and that do not set the object up. Without such
 // evidence it is a lead.
 //
-// A field of what a map beside the lock points to counts as well, where it is found and written under the
-// read lock.
+// A field of an object in a map beside the lock counts as well, where it is found and written under the read
+// lock.
 //
 // Missed: writes through other pointers, and elements of slices. Reported falsely: functions that only one
 // goroutine at a time runs; entries of a map of which each belongs to one goroutine.

@@ -1,5 +1,4 @@
-// Package rlocktwice reports read locks that are taken again, or upgraded, by
-// the one who holds them.
+// Package rlocktwice reports read locks that are taken again, or upgraded, by the goroutine that holds them.
 //
 // rlocktwice: read lock upgraded or taken again (IL3003)
 //
@@ -20,7 +19,7 @@
 //		return append(all, l.items...)
 //	}
 //
-// RIGHT: what runs under the lock does not lock.
+// RIGHT: code under the lock does not lock.
 //
 //	func (l *List) All() []Item {
 //		l.mu.RLock()

@@ -1,10 +1,10 @@
-// Package testuse reports tests of shared state whose outcome decides about a
-// use of that state, with a gap between the two.
+// Package testuse reports tests of shared state that decide about a use of that state, with a gap between the
+// two.
 //
 // testuse: test and use that should be one step (IL2002)
 //
-// WRONG: two goroutines may both find the key absent, and both make an entry;
-// what one of them adds to its own is lost.
+// WRONG: two goroutines may both find the key absent, and both make an entry; the values that one of them adds
+// to its own are lost.
 //
 //	func (c *Counts) Add(key string, n int) {
 //		c.mu.RLock()
@@ -47,29 +47,29 @@
 // A lock of another object that is held over both does not make one step of them where nothing that
 // writes the variable holds it.
 //
-// No branch is needed where a length is taken in one critical section and used
-// as an index or an end in the next, while others cut. An entry that is removed
-// because of what it holds (it has expired) may be another one by then. What is read, replaced
-// in a later critical section, and returned should be one exchange: two callers may both get it.
+// No branch is needed where a length is taken in one critical section and used as an index or an end in the
+// next, while others cut. An entry that is removed because of its contents (it has expired) may be another one
+// by then. A value that is read, replaced in a later critical section, and returned should be one exchange: two
+// callers may both get it.
 //
 // An entry that is made again with an equal value counts where a number beside the map counts it
 // twice. A second look does not help where the function returns the same whatever it finds.
 //
 // Not reported:
 //
-//   - what is tested again under the second lock, before the use or to put it back where it went too
-//     far; also by a version that was read with it, or by other fields that always change with it;
-//   - compare-and-swap, and a change whose own result is asked for (n.Add(1) > limit, a removal that
-//     returns what it found) with what undoes it;
+//   - a variable that is tested again under the second lock, before the use or to take an excess back;
+//     also by a version that was read with it, or by other fields that always change with it;
+//   - compare-and-swap, and a change with a result that is asked for (n.Add(1) > limit, a removal that
+//     returns the entry) with the change that undoes it;
 //   - a flag that is asked for again behind the use, and one that is set once more where all else on the
 //     way asks for it itself;
-//   - values that are computed again with the same result, and removal of what is gone already;
+//   - values that are computed again with the same result, and removal of entries that are gone already;
 //   - limits that may be passed anyhow, since the test does not ask for the amount;
 //   - claims made with the test that keep others out, and state that only one goroutine has;
-//   - code of which a comment allows the race.
+//   - code with a comment that allows the race.
 //
 // A flag, a pointer, a limit or a list that an unexported function tests and changes is a lead, which check
-// prints only with -leads, unless what it adds to was counted under the lock: mostly one goroutine alone
+// prints only with -leads, unless the number it adds to was counted under the lock: mostly one goroutine alone
 // runs such code. Entries of maps are reported everywhere.
 //
 // A finding needs evidence that two goroutines can reach the same object. That is a go statement of the
@@ -77,13 +77,12 @@
 // exported functions that several goroutines may call and that do not set the object up. Without such
 // evidence it is a lead.
 //
-// Missed: tests whose outcome is kept in memory, tests and uses in two functions
-// without a common caller, calls through exported interfaces, objects that are
-// reached by two ways. Reported falsely: sections that something else orders,
-// such as a channel or a phase of the program, and uses that undo themselves.
+// Missed: tests with an outcome that is kept in memory, tests and uses in two functions without a common
+// caller, calls through exported interfaces, objects that are reached by two ways. Reported falsely: sections
+// that something else orders, such as a channel or a phase of the program, and uses that undo themselves.
 //
-// Cost: for each branch that asks for a variable, the events of the function, and the uses of the variable, so a square
-// where a function asks often; at worst the uses times the events where a lock is released in between, for which what
-// lies between a test and one use is mostly found again for the next. A function that takes too many steps is left
-// (ir.WorkLimit).
+// Cost: for each branch that asks for a variable, the events of the function, and the uses of the variable, so
+// a square where a function asks often; at worst the uses times the events where a lock is released in between,
+// for which the events between a test and one use are mostly found again for the next. A function that takes
+// too many steps is left (ir.WorkLimit).
 package testuse

@@ -1,5 +1,4 @@
-// Package underlock reports waiting under a lock for somebody who needs the
-// lock to come.
+// Package underlock reports waiting under a lock for a goroutine that needs the lock to come.
 //
 // underlock: blocking call or callback under a lock (IL3005)
 //

@@ -10,27 +10,24 @@
 //		s.name = "started"
 //	}
 //
-// RIGHT: the goroutine sees what is written before the go statement.
+// RIGHT: the goroutine sees values written before the go statement.
 //
 //	func (s *Server) Start() {
 //		s.name = "started"
 //		go s.loop()
 //	}
 //
-// An access is one to a field, a package variable, what a pointer points to, an
-// element, a map, or a container of the standard library such as bytes.Buffer. A
-// function that starts goroutines, itself or by what it calls, is compared with
-// them, two such goroutines with each other, and those that a loop starts with
-// themselves. Calls are followed within the package. No guard needs to be known, and
-// code in tests counts: much of it consists of locals. (A local variable that a
-// goroutine captures is IL1004.)
+// An access is one to a field, a package variable, a pointee, an element, a map, or a container of the standard
+// library such as bytes.Buffer. A function that starts goroutines, itself or by its callees, is compared with
+// them, two such goroutines with each other, and those that a loop starts with themselves. Calls are followed
+// within the package. No guard needs to be known, and code in tests counts: much of it consists of locals. (A
+// local variable that a goroutine captures is IL1004.)
 //
-// What orders is known: channels, WaitGroups, sync.Once, Cond, errgroup, locks and
-// atomics by which a branch decides, and all code of other packages that may do any of
-// it. time.Sleep orders nothing.
+// The known orders are those of channels, WaitGroups, sync.Once, Cond, errgroup, locks and atomics by which a
+// branch decides, and all code of other packages that may do any of it. time.Sleep orders nothing.
 //
-// What the tests of a package and its main lead to is simulated, too: there, function
-// values, methods behind interfaces and other names of an object are known.
+// Code reached from the tests of a package and its main is simulated, too: there, function values, methods
+// behind interfaces and other names of an object are known.
 //
 // An access that a goroutine makes after it has received a message is a lead, which check prints only with
 // -leads: the sender is likely to send after the starter's own access. In a test it is one where the code under test
@@ -43,5 +40,5 @@
 // that are started elsewhere. Reported falsely: paths that no run takes, such as those
 // that a flag or a count excludes.
 //
-// Cost: linear in what package parallel finds.
+// Cost: linear in the findings of package parallel.
 package unordered

@@ -42,9 +42,9 @@
 //	func (c *Cron) Start() { if !c.running { c.running = true; go c.run() } }
 //	func (c *Cron) Add(e Entry) { if c.running { c.add <- e } … }
 //
-// Missed: objects published through package variables and maps, and what started goroutines write other than new
-// channels, maps, slices and objects. Reported falsely: methods that
-// their users call one after another, whatever the type's other locks say.
+// Missed: objects published through package variables and maps, and writes of started goroutines other than new
+// channels, maps, slices and objects. Reported falsely: methods that their users call one after another,
+// whatever the type's other locks say.
 //
 // Cost: linear in the accesses, but the square of those of a variable that is written late.
 package unsafepub

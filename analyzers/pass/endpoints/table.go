@@ -73,7 +73,7 @@ var table = []rule{
 	// The value found is disposed of, which a second goroutine does again.
 	{decides, reset, released, facts{isThere, handsOn}, facts{asksMore, usesMap, byCall}, cleared, "clear"},
 
-	// An entry that may be another one by now, or whose removal has effects that happen twice.
+	// An entry that may be another one by now, or a removal with effects that happen twice.
 	{decides, remove, locked, facts{sameEntry, asksInside}, nil, removed, "removeExpired"},
 	{decides, remove, locked, facts{sameEntry, isThere, hasEffect}, facts{answersOnce}, removed, "removeEntry"},
 
