@@ -9,7 +9,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
@@ -36,14 +35,13 @@ func (g Command) Run(ctx context.Context, args ...string) (stdout, stderr []byte
 	// The go command takes its folder from PWD where that names it, so that
 	// paths through symbolic links stay as the user writes them.
 	cmd.Env = append(slices.Clip(g.Env), "PWD="+g.Dir)
-	// Interrupted, it ends what it has started; killed, it would not.
-	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }
-	cmd.WaitDelay = interruptGrace
+	OwnGroup(cmd)
 	var out, msg bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &msg
 	err = cmd.Run()
 	switch {
 	case ctx.Err() != nil:
+		EndGroup(cmd)
 		err = ctx.Err()
 	case errors.Is(err, exec.ErrNotFound):
 		err = &ConfigError{"no go command found", "install Go or put it on PATH"}
@@ -51,9 +49,9 @@ func (g Command) Run(ctx context.Context, args ...string) (stdout, stderr []byte
 	return out.Bytes(), msg.Bytes(), err
 }
 
-// interruptGrace is how long the go command may take to end once it is
-// interrupted, until it is killed.
-const interruptGrace = 5 * time.Second
+// interruptGrace is how long the go command may take to end once it is interrupted, until it is killed with all that it
+// has started: together well below the two seconds after which an interrupted command of ours has ended.
+const interruptGrace = time.Second
 
 // Tidy returns a go command that makes its temporary folders in one of ours,
 // which done removes: interrupted while it builds, it leaves them. Where there

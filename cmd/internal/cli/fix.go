@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/interlock-go/interlock/analyzers/finding"
 	"github.com/interlock-go/interlock/cmd/internal/planner"
@@ -52,6 +53,9 @@ module's root, or in the folder of go.work if one is in force:
 
     interlock fix ./... | git apply
 
+Patches take five minutes of processor time for each package with findings, or what -budget says; then, and
+when the command is interrupted, those made so far are printed.
+
 Findings, and the reasons why a patch is withheld, go to standard error. Only -w writes to your
 files, all patches or none; where that fails, the patches are printed. Links are followed; permissions and
 line ends stay. The runs before the patches are made where go test makes them, in the folder of the
@@ -65,6 +69,7 @@ package.`,
 			"patch what check has found"},
 	},
 	tests:   true,
+	own:     []string{"budget"},
 	fails:   "findings that are left in your files: all, or with `-w` those without a patch" + testsFail,
 	options: func() runner { return new(fixOptions) },
 }
@@ -89,13 +94,24 @@ type fixOptions struct {
 	from      string
 	codes     []finding.Code
 	verify    trial.Depth
+	time      time.Duration // of patches
+	cut       bool          // there was not enough of it
 }
 
 func (o *fixOptions) declare(fs *flag.FlagSet) {
 	fs.Var(&o.out, "o", "write a report, with the patches, to a file as well, as `format:path`; may be given several "+
 		"times")
 	o.acceptFlags.declare(fs, finding.Suspected)
-	o.campaignFlags.declare(fs)
+	o.campaignFlags.declareNoise(fs)
+	// Of the other commands -budget is a percentage for noise: a patch is tried with the default one.
+	fs.DurationVar(&o.time, "budget", defaultFixTime, "let patches take about this much processor `time` for each "+
+		"package with\nfindings, and three times as long by the clock, such as 90s or 1h: those made by then are printed")
+	refuse(fs, "budget", func() error {
+		if o.time <= 0 {
+			return errors.New("want a time above 0, such as 5m")
+		}
+		return nil
+	})
 	fs.BoolVar(&o.write, "w", false, "write the patches to the files instead of printing them")
 	fs.BoolVar(&o.drafts, "drafts", false, "treat patches with doubts as patches: print them in the diff, or write them "+
 		"with -w")
@@ -114,6 +130,9 @@ func (o *fixOptions) declare(fs *flag.FlagSet) {
 	})
 	declareVerify(fs, &o.verify)
 }
+
+// defaultFixTime is the -budget of fix.
+const defaultFixTime = 5 * time.Minute
 
 // declareVerify declares -verify.
 func declareVerify(fs *flag.FlagSet, depth *trial.Depth) {
@@ -167,10 +186,11 @@ func (o *fixOptions) run(c *call) int {
 	p.Tests, p.Turn, p.BuildFlags = true, o.seed, append(p.BuildFlags, flags.Build...)
 	patches, err := trial.Patch(c.ctx, trial.Options{
 		Plan: p, Settings: o.settings(c), Flags: flags, Module: found.planned.Module, Before: found.before,
-		Findings: r.Findings, Known: found.known, Dir: r.Dir, Depth: o.verify, Drafts: o.drafts,
+		Findings: r.Findings, Known: found.known, Dir: r.Dir, Depth: o.verify, Drafts: o.drafts, Budget: o.time,
 	})
 	c.progress.Clear()
-	if err != nil && c.ctx.Err() == nil {
+	o.cut = errors.Is(err, trial.ErrBudget)
+	if err != nil && c.ctx.Err() == nil && !o.cut {
 		r.Problems = append(r.Problems, fmt.Sprintf("making patches: %v", err))
 	}
 	if found.tried != nil {
@@ -400,6 +420,9 @@ func (o *fixOptions) finish(c *call, r *report.Report, testsFailed bool) int {
 	left := 0
 	for _, f := range r.Findings {
 		fate := "no patch was made"
+		if o.cut {
+			fate = fmt.Sprintf("no patch was made in the budget of %v a package: more needs a larger -budget", o.time)
+		}
 		switch fix := f.Fix; {
 		case fix == nil:
 		case fix.Withheld != "":

@@ -169,11 +169,16 @@ const (
 )
 
 func (o *campaignFlags) declare(fs *flag.FlagSet) {
-	o.declareRuns(fs)
 	fs.IntVar(&o.budget, "budget", 0, "let noise take at most this `percent` of the time that the tests take without "+
 		"it:\n"+
 		"200, the default, is twice that time; at most 10000. It has all runs made: -runs says how many")
 	within(fs, "budget", &o.budget, 0, maxBudget, "a percentage")
+	o.declareNoise(fs)
+}
+
+// declareNoise declares what declare does, without -budget.
+func (o *campaignFlags) declareNoise(fs *flag.FlagSet) {
+	o.declareRuns(fs)
 	fs.Func("prob", "hold a goroutine in this `number` of 1000 cases in which it could be held (default 1000); with 0, "+
 		"only\nwhere -only, -hold or the auto schedule has planned it", func(s string) (err error) {
 		if o.prob, err = strconv.Atoi(s); err != nil || o.prob < 0 || o.prob > allCases {

@@ -14,7 +14,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/interlock-go/interlock/dynamic/gocmd"
 )
@@ -46,11 +45,10 @@ func (o *Options) watched(ctx context.Context, watch *counter, args ...string) (
 	if watch != nil {
 		cmd.Stdout, cmd.Stderr = io.MultiWriter(&stdout, watch.stream()), io.MultiWriter(&stderr, watch.stream())
 	}
-	ownGroup(cmd)
-	cmd.WaitDelay = 5 * time.Second // a grandchild may hold the pipes open
+	gocmd.OwnGroup(cmd)
 	err := cmd.Run()
 	if ctx.Err() != nil {
-		endGroup(cmd)
+		gocmd.EndGroup(cmd)
 	}
 	if errors.Is(err, exec.ErrNotFound) {
 		return output{}, gocmd.Refuse("there is no go command", "install Go and put it on the PATH")

@@ -23,6 +23,7 @@ type Reporter struct {
 	wrote string    // guarded by mu; the last line of a log
 	last  time.Time // guarded by mu; of that line
 	drawn int       // guarded by mu; width of the bar on the terminal
+	works int       // guarded by mu; calls of Working that have not ended
 }
 
 // New returns a reporter that writes to w.
@@ -63,7 +64,7 @@ func (p *Reporter) tick() {
 
 // Working is [Reporter.Say] for what may take long and reports little on the way:
 // until the function that it returns is called, a log gets a line every few
-// seconds, with what At was called with last. Short work leaves no line.
+// seconds, with what At or Say was called with last. Short work leaves no line.
 func (p *Reporter) Working(what string) (done func()) {
 	p.Say(what)
 	p.mu.Lock()
@@ -72,6 +73,8 @@ func (p *Reporter) Working(what string) (done func()) {
 	if p.terminal {
 		return func() {}
 	}
+	p.works++
+	// The log is written to from time to time until the work is done.
 	stop, ended := make(chan struct{}), make(chan struct{})
 	go func() {
 		defer close(ended)
@@ -86,15 +89,24 @@ func (p *Reporter) Working(what string) (done func()) {
 			}
 		}
 	}()
-	return func() { close(stop); <-ended }
+	return func() {
+		close(stop)
+		<-ended
+		p.mu.Lock()
+		p.works--
+		p.mu.Unlock()
+	}
 }
 
-// Say shows a line that the next call of At replaces; a log does not get it.
+// Say shows a line that the next call of At replaces. A log gets it only within [Reporter.Working], if that takes long.
 func (p *Reporter) Say(what string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.terminal {
+	switch {
+	case p.terminal:
 		p.draw(what)
+	case p.works > 0:
+		p.state = what
 	}
 }
 

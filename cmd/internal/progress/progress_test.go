@@ -130,3 +130,28 @@ func TestWorkingSaysWhatItIsAt(t *testing.T) {
 		t.Error("something was written after the end")
 	}
 }
+
+// Long work says in a log what it is at.
+func TestWorkingPassesOnWhatIsSaid(t *testing.T) {
+	var buf bytes.Buffer
+	p := New(&buf)
+	p.every = time.Millisecond
+	done := p.Working("making patches")
+	p.Say("patch 1 of 2: go vet")
+	wrote := func() bool {
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		return strings.Contains(buf.String(), "interlock: patch 1 of 2: go vet\n")
+	}
+	for end := time.Now().Add(10 * time.Second); !wrote(); time.Sleep(time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatalf("no line says what is done: %q", buf.String())
+		}
+	}
+	done()
+	p.Say("not for logs")
+	time.Sleep(5 * time.Millisecond)
+	if strings.Contains(buf.String(), "not for logs") {
+		t.Errorf("got %q", buf.String())
+	}
+}

@@ -4,8 +4,10 @@
 package trial
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"go/ast"
 	"maps"
@@ -13,6 +15,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
+	"time"
 
 	"golang.org/x/tools/go/packages"
 
@@ -43,6 +47,8 @@ type Options struct {
 	Drafts bool
 	// Tried is called for each group of findings whose fix has been set; an error ends the work. nil is fine.
 	Tried func(group []*finding.Finding) error
+	// Budget is the processor time that patches may take for each package with findings; 0 is no limit.
+	Budget time.Duration
 }
 
 // Depth is how much a patch has to pass besides patchgen's own checks of the source.
@@ -97,32 +103,92 @@ type patcher struct {
 	pattern []string           // all packages of the main modules
 	known   []*finding.Finding // suspected ones too, whether reported or not
 	taken   []string           // ids of the findings patched so far
+	results *results
 }
 
 // Patch sets the fix of each finding, and returns all patches together. With an
-// error, they are those made before it.
+// error, they are those made before it: [ErrBudget] where the budget has ended.
 func Patch(ctx context.Context, o Options) (*Patches, error) {
-	made := &Patches{map[string][]byte{}, map[string][]byte{}}
+	none := &Patches{map[string][]byte{}, map[string][]byte{}}
 	if len(o.Findings) == 0 || ctx.Err() != nil {
-		return made, ctx.Err()
+		return none, ctx.Err()
 	}
+	defer o.Plan.Progress.Working("making patches")()
+	groups := patchgen.Groups(o.Findings)
+	ctx, cancel := withBudget(ctx, o.Budget*time.Duration(packagesOf(groups)))
+	defer cancel()
 	o.Plan.Progress.Say("copying the module")
 	m := o.Module
 	c, err := copyModule(ctx, m.Root, m.Work)
 	if err != nil {
-		return made, err
+		return none, err
 	}
 	defer c.close()
 	t, err := newTrial(ctx, o, c)
 	if err != nil {
-		return made, err
+		return none, err
 	}
-	d := &patcher{Patches: made, trial: t, known: o.Known}
+	d := &patcher{Patches: &Patches{map[string][]byte{}, map[string][]byte{}}, trial: t, known: o.Known,
+		results: &results{made: none}}
 	t.corrects = d.corrects
 	for path := range strings.FieldsSeq(m.Path) {
 		d.pattern = append(d.pattern, path+"/...")
 	}
-	return made, d.all(patchgen.Groups(o.Findings), o.Tried)
+	// An analysis does not end in the middle of a function: what there is by then is the result.
+	ended := make(chan error, 1)
+	go func() { ended <- d.all(groups, o.Tried) }()
+	select {
+	case err = <-ended:
+	case <-ctx.Done():
+		select {
+		case err = <-ended:
+		case <-time.After(endGrace):
+			err = context.Cause(ctx)
+		}
+	}
+	if err != nil && errors.Is(context.Cause(ctx), ErrBudget) {
+		err = ErrBudget
+	}
+	return d.results.close(), err
+}
+
+// endGrace is how long patches that are interrupted may take to end.
+const endGrace = 1500 * time.Millisecond
+
+// packagesOf returns how many packages groups of findings are about.
+func packagesOf(groups [][]*finding.Finding) int {
+	paths := map[string]bool{}
+	for _, group := range groups {
+		paths[group[0].Variable.Package] = true
+	}
+	return len(paths)
+}
+
+// results are what has been made so far: the patches, and the fixes of findings, which the caller reads while an
+// analysis that was interrupted may still be at work.
+type results struct {
+	mu     sync.Mutex
+	made   *Patches // guarded by mu
+	closed bool     // guarded by mu
+}
+
+// set runs do, which sets what callers read, unless they read it already: then it returns an error.
+func (r *results) set(do func()) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.closed {
+		return context.Canceled
+	}
+	do()
+	return nil
+}
+
+// close returns the patches; from then on nothing is set.
+func (r *results) close() *Patches {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.closed = true
+	return r.made
 }
 
 // attempt is how the patch for a group of findings came out.
@@ -153,46 +219,67 @@ func (d *patcher) all(groups [][]*finding.Finding, tried func([]*finding.Finding
 				to = from + 1
 			}
 		}
-		for _, group := range groups[from:to] {
-			share(group, nil)
+		if err := d.results.set(func() {
+			for _, group := range groups[from:to] {
+				share(group, nil)
+			}
+		}); err != nil {
+			return err
 		}
 		for i := from; i < to; i++ {
 			attempts[i] = attempt{before: Patches{maps.Clone(d.Before), maps.Clone(d.After)}, taken: slices.Clone(d.taken)}
-			d.trial.left = nil
+			d.trial.left, d.trial.current = nil, fmt.Sprintf("patch %d of %d", i+1, len(groups))
 			none, err := d.group(groups[i])
 			attempts[i].left, attempts[i].none = d.trial.left, none
-			if err == nil && tried != nil && len(d.trial.left) == 0 {
-				err = tried(groups[i])
+			if err == nil {
+				err = d.settled(groups[i], tried)
 			}
 			if err != nil {
-				d.doubt(groups, attempts)
+				d.results.set(func() { d.doubt(groups, attempts) })
 				return err
 			}
 		}
 	}
 	// Now it is settled what the others are worth.
 	for i, group := range groups {
-		left := attempts[i].left
-		if len(left) == 0 {
-			continue
-		}
-		for _, f := range left {
-			own := slices.IndexFunc(groups, func(g []*finding.Finding) bool { return patchgen.SameCause(f, g[0]) })
-			if own >= 0 && attempts[own].none {
-				continue
+		if left := attempts[i].left; len(left) > 0 {
+			err := d.results.set(func() {
+				d.noteLeft(group[0].Fix, left, func(f *finding.Finding) bool {
+					own := slices.IndexFunc(groups, func(g []*finding.Finding) bool { return patchgen.SameCause(f, g[0]) })
+					return own >= 0 && attempts[own].none
+				})
+				d.trial.left = nil
+			})
+			if err == nil {
+				err = d.settled(group, tried)
 			}
-			note := fmt.Sprintf("%s races beside it: apply the patch for that too", f.Variable)
-			if fix := group[0].Fix; !slices.Contains(fix.Notes, note) {
-				fix.Notes = append(fix.Notes, note)
-			}
-		}
-		if tried != nil {
-			if err := tried(group); err != nil {
+			if err != nil {
 				return err
 			}
 		}
 	}
 	return nil
+}
+
+// settled hands a group over whose patch leaves nothing to another one, and the patches that there are with it.
+func (d *patcher) settled(group []*finding.Finding, tried func([]*finding.Finding) error) (err error) {
+	closed := d.results.set(func() {
+		d.results.made = &Patches{maps.Clone(d.Before), maps.Clone(d.After)}
+		if tried != nil && len(d.trial.left) == 0 {
+			err = tried(group)
+		}
+	})
+	return cmp.Or(closed, err)
+}
+
+// noteLeft notes which patches a fix needs beside it, except for findings that an earlier patch has corrected.
+func (d *patcher) noteLeft(fix *finding.Fix, left []*finding.Finding, isCorrected func(*finding.Finding) bool) {
+	for _, f := range left {
+		note := fmt.Sprintf("%s races beside it: apply the patch for that too", f.Variable)
+		if !isCorrected(f) && !slices.Contains(fix.Notes, note) {
+			fix.Notes = append(fix.Notes, note)
+		}
+	}
 }
 
 // restore puts the copy back to what there was before an attempt.
@@ -223,13 +310,11 @@ func (d *patcher) group(group []*finding.Finding) (none bool, err error) {
 		err = inside(moved)
 	}
 	if err != nil {
-		share(group, &finding.Fix{Verdict: finding.Withheld, Withheld: err.Error()})
-		return false, nil
+		return false, d.share(group, &finding.Fix{Verdict: finding.Withheld, Withheld: err.Error()})
 	}
 	module, near, err := d.load(group)
 	if err != nil && d.trial.ctx.Err() == nil {
-		share(group, &finding.Fix{Verdict: finding.Withheld, Withheld: d.trial.copy.strip(err.Error())})
-		return false, nil
+		return false, d.share(group, &finding.Fix{Verdict: finding.Withheld, Withheld: d.trial.copy.strip(err.Error())})
 	}
 	if err != nil {
 		return false, err
@@ -266,8 +351,7 @@ func (d *patcher) group(group []*finding.Finding) (none bool, err error) {
 	case d.isShared(files):
 		fix.Notes = append(fix.Notes, "it comes on top of the patches for "+strings.Join(d.taken, ", "))
 	}
-	share(group, fix)
-	return fix.Withheld == "" && len(files) == 0, nil
+	return fix.Withheld == "" && len(files) == 0, d.share(group, fix)
 }
 
 // ofCause returns all that is known of the cause of f.
@@ -284,7 +368,7 @@ func (d *patcher) ofCause(f *finding.Finding) (all []*finding.Finding) {
 // changed for what f is about.
 func (d *patcher) corrects(c patchgen.Candidate, f *finding.Finding) (gone bool, err error) {
 	both := &Patches{maps.Clone(d.Before), maps.Clone(d.After)}
-	then := &patcher{Patches: both, trial: d.trial, pattern: d.pattern}
+	then := &patcher{Patches: both, trial: d.trial, pattern: d.pattern, results: d.results}
 	for name := range c.Files {
 		if then.Before[name] == nil {
 			if then.Before[name], err = os.ReadFile(d.trial.copy.path(name)); err != nil {
@@ -343,6 +427,11 @@ func positions(f *finding.Finding) []*finding.Position {
 	return all
 }
 
+// share sets the same fix for all findings of a group, unless nobody waits for it any more.
+func (d *patcher) share(group []*finding.Finding, fix *finding.Fix) error {
+	return d.results.set(func() { share(group, fix) })
+}
+
 // share sets the same fix for all findings of a group.
 func share(group []*finding.Finding, fix *finding.Fix) {
 	for _, f := range group {
@@ -354,7 +443,7 @@ func share(group []*finding.Finding, fix *finding.Fix) {
 // out where nothing that the findings are about is within their reach. Near are the packages that a patch may change,
 // and those that import them.
 func (d *patcher) load(group []*finding.Finding) (m *patchgen.Module, near []string, err error) {
-	d.trial.plan.Progress.Say("reading the module for a patch")
+	d.trial.say("reading the module")
 	loaded, err := packages.Load(&packages.Config{
 		Mode: patchgen.LoadMode, Context: d.trial.ctx, Dir: d.trial.plan.Dir, Env: d.trial.env(),
 		Tests: true, BuildFlags: d.trial.plan.BuildFlags,

@@ -18,7 +18,6 @@ const triesOfOriginal = 3
 // suites rejects a patch with which a test of its packages, or of those in the module that import them, fails, and
 // none without it. The user may have asked for one test alone: a patch can break all others.
 func (t *trial) suites(files map[string][]byte) error {
-	t.alsoFail = nil
 	flags := t.suiteFlags()
 	rest := slices.DeleteFunc(slices.Clone(t.near), func(path string) bool {
 		return len(flags) == len(t.flags.GoTest()) && slices.Contains(t.plan.Patterns, path)
@@ -26,83 +25,97 @@ func (t *trial) suites(files map[string][]byte) error {
 	if len(rest) == 0 {
 		return nil // all have been run
 	}
-	t.plan.Progress.Say("trying a patch: running all tests of the package and of those that import it")
-	args := slices.Concat([]string{"test", "-json"}, t.plan.BuildFlags, flags, rest)
+	t.say("running all tests of the package and of those that import it")
+	_, _, err := t.compare(files, slices.Concat([]string{"test", "-json"}, t.plan.BuildFlags, flags, rest))
+	return err
+}
+
+// compare runs tests with a patch, and those that fail without it. The error names a test that fails with the patch
+// alone, or more often; those that fail with it as they do without it are returned, with what the failing ones print.
+func (t *trial) compare(files map[string][]byte, args []string) (still []string, printed string, err error) {
 	// With the patch.
-	var failed map[string]int
-	err := t.copy.with(files, func() (err error) {
+	var failed failures
+	err = t.copy.with(files, func() (err error) {
 		failed, err = t.failing(args)
 		return err
 	})
 	if err != nil {
-		return err
+		return nil, "", err
 	}
 	// What fails without the patch too says nothing of it.
 	known, runs := map[string]int{}, 0
-	for ; runs < triesOfOriginal && len(failed) > 0; runs++ {
-		before, err := t.failing(slices.Insert(slices.Clone(args), 2, "-count=1")) // not what the go command remembers
+	for ; runs < triesOfOriginal && len(failed.tests) > 0; runs++ {
+		before, err := t.failing(slices.Insert(slices.Clone(args), 1, "-count=1")) // not what the go command remembers
 		if err != nil {
-			return err
+			return nil, "", err
 		}
-		for name := range before {
+		for name := range before.tests {
 			known[name]++
 		}
 	}
 	// Nor does what fails without it now and then, and with it not much more often.
-	for _, name := range slices.Sorted(maps.Keys(failed)) {
+	for _, name := range slices.Sorted(maps.Keys(failed.tests)) {
 		if known[name] == runs || known[name] > 0 && !strings.Contains(name, ofPackage) {
+			still = append(still, name)
 			continue
 		}
-		unsteady, err := t.isUnsteady(files, name)
+		unsteady, with, err := t.isUnsteady(files, name)
 		switch {
 		case err != nil:
-			return err
+			return nil, "", err
+		case unsteady && with > 0:
+			still = append(still, name)
 		case !unsteady && known[name] == 0:
-			return fmt.Errorf("%s fails, and did not in %d runs without the patch", name, runs)
+			return nil, "", fmt.Errorf("%s fails, and did not in %d runs without the patch: %s", name, runs,
+				failed.text)
 		case !unsteady:
-			return fmt.Errorf("%s fails more often than without the patch", name)
+			return nil, "", fmt.Errorf("%s fails more often than without the patch: %s", name, failed.text)
 		}
 	}
-	t.alsoFail = slices.Sorted(maps.Keys(failed))
-	return nil
+	for _, name := range slices.Sorted(maps.Keys(failed.tests)) {
+		if !slices.Contains(t.alsoFail, name) {
+			t.alsoFail = append(t.alsoFail, name)
+		}
+	}
+	return still, failed.text, nil
 }
 
 // rounds is how often a test that may be unsteady runs alone, without the patch and with it.
 const rounds = 20
 
 // isUnsteady reports whether a test fails in some of its rounds without the patch, and in no more than chance may add
-// with it. A package that fails as a whole, or a test whose rounds take longer than go test waits, is not tried.
-func (t *trial) isUnsteady(files map[string][]byte, name string) (bool, error) {
+// with it, which are returned. A package that fails as a whole, or a test whose rounds take longer than go test waits,
+// is not tried.
+func (t *trial) isUnsteady(files map[string][]byte, name string) (unsteady bool, with int, err error) {
 	test, pkg, ok := strings.Cut(name, ofPackage)
 	if !ok {
-		return false, nil
+		return false, 0, nil
 	}
 	test, _, _ = strings.Cut(test, "/")
-	t.plan.Progress.Say("trying a patch: running " + test + " alone, as it may fail without the patch too")
+	t.say("running " + test + " alone, as it may fail without the patch too")
 	args := slices.Concat([]string{"test", "-json"}, t.plan.BuildFlags, t.suiteFlags(),
 		[]string{"-run=^" + regexp.QuoteMeta(test) + "$", fmt.Sprintf("-count=%d", rounds), pkg})
 	count := func() (n int, err error) {
 		out, err := t.run(args...)
 		failed := failuresIn(out)
 		switch {
-		case err != nil && len(failed) == 0:
+		case err != nil && len(failed.tests) == 0:
 			return 0, fmt.Errorf("running %s: %w: %s", test, err, out)
-		case strings.Contains(out, "panic: test timed out"):
+		case strings.Contains(out, timedOut):
 			return -1, nil
 		}
-		return failed[test+ofPackage+pkg], nil
+		return failed.tests[test+ofPackage+pkg], nil
 	}
 	// A test that never fails without the patch is steady.
 	without, err := count()
 	if err != nil || without <= 0 {
-		return false, err
+		return false, 0, err
 	}
-	var with int
 	err = t.copy.with(files, func() (err error) {
 		with, err = count()
 		return err
 	})
-	return with >= 0 && with <= 2*without+1, err
+	return with >= 0 && with <= 2*without+1, with, err
 }
 
 // suiteFlags returns the flags of go test that the user has set, apart from -run.
@@ -113,39 +126,65 @@ func (t *trial) suiteFlags() []string {
 // ofPackage stands between a test and its package.
 const ofPackage = " of package "
 
-// failing runs go test and returns what failed, and how often, as "TestX of package p", or "package p" where no test
-// of it did: it does not build, or its process ended early.
-func (t *trial) failing(args []string) (map[string]int, error) {
+// failures are what failed in a run of go test, and how often, as "TestX of package p", or "package p" where no test
+// of it did: it does not build, or its process ended early. The text is the output of these.
+type failures struct {
+	tests map[string]int
+	text  string
+}
+
+// failing runs go test and returns what failed.
+func (t *trial) failing(args []string) (failures, error) {
 	out, err := t.run(args...)
 	failed := failuresIn(out)
-	if err != nil && len(failed) == 0 {
-		return nil, fmt.Errorf("running all tests: %w: %s", err, out)
+	if err != nil && len(failed.tests) == 0 {
+		return failures{}, fmt.Errorf("running the tests: %w: %s", err, out)
 	}
 	return failed, nil
 }
 
 // failuresIn reads the events of go test -json.
-func failuresIn(out string) map[string]int {
+func failuresIn(out string) failures {
 	tests, whole := map[string]int{}, map[string]bool{}
 	hasTest := map[string]bool{}
+	printed := map[string]*strings.Builder{}
+	var order []string
 	for line := range strings.Lines(out) {
-		var e struct{ Action, Package, Test string }
-		if json.Unmarshal([]byte(line), &e) != nil || e.Action != "fail" {
+		var e struct{ Action, Package, ImportPath, Test, Output string }
+		if json.Unmarshal([]byte(line), &e) != nil {
 			continue
 		}
-		if e.Test == "" {
+		key := e.Package + e.ImportPath + " " + e.Test
+		switch {
+		case strings.HasPrefix(e.Output, "=== "): // === RUN   TestX
+		case e.Output != "":
+			if printed[key] == nil {
+				printed[key] = new(strings.Builder)
+				order = append(order, key)
+			}
+			printed[key].WriteString(e.Output)
+		case e.Action == "pass" || e.Action == "skip":
+			delete(printed, key) // says nothing of the failure
+		case e.Action != "fail":
+		case e.Test == "":
 			whole["package "+e.Package] = true
-			continue
+		default:
+			tests[e.Test+ofPackage+e.Package]++
+			hasTest["package "+e.Package] = true
 		}
-		tests[e.Test+ofPackage+e.Package]++
-		hasTest["package "+e.Package] = true
 	}
 	for name := range whole {
 		if !hasTest[name] {
 			tests[name]++
 		}
 	}
-	return tests
+	var text strings.Builder
+	for _, key := range order {
+		if b := printed[key]; b != nil {
+			text.WriteString(b.String())
+		}
+	}
+	return failures{tests, strings.TrimSpace(text.String())}
 }
 
 // nearby lists the packages whose tests a patch may change, those that do not compile left out: near are those that the

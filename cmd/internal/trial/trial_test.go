@@ -353,7 +353,10 @@ func race(name string) *finding.Finding {
 // What go test -json says: a package counts by its tests that failed, or as a whole where none did.
 func TestFailuresIn(t *testing.T) {
 	out := `{"Action":"start","Package":"p"}
+{"Action":"output","Package":"p","Test":"TestA","Output":"a_test.go:3: right\n"}
 {"Action":"pass","Package":"p","Test":"TestA"}
+{"Action":"output","Package":"p","Test":"TestB","Output":"=== RUN   TestB\n"}
+{"Action":"output","Package":"p","Test":"TestB","Output":"b_test.go:3: wrong\n"}
 {"Action":"fail","Package":"p","Test":"TestB"}
 {"Action":"fail","Package":"p","Test":"TestB"}
 {"Action":"fail","Package":"p"}
@@ -363,8 +366,11 @@ q.go:1:1: does not build
 {"Action":"pass","Package":"r"}
 `
 	failed := failuresIn(out)
-	if len(failed) != 2 || failed["TestB of package p"] != 2 || failed["package q"] != 1 {
-		t.Errorf("failed: %v", failed)
+	if tests := failed.tests; len(tests) != 2 || tests["TestB of package p"] != 2 || tests["package q"] != 1 {
+		t.Errorf("failed: %v", tests)
+	}
+	if failed.text != "b_test.go:3: wrong" {
+		t.Errorf("printed %q", failed.text)
 	}
 }
 

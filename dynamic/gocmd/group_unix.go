@@ -1,21 +1,22 @@
 //go:build unix
 
-package driver
+package gocmd
 
 import (
 	"os/exec"
 	"syscall"
 )
 
-// ownGroup puts the command into a process group of its own, so that its
+// OwnGroup puts the command into a process group of its own, so that its
 // children end with it when the context does, interrupted first.
-func ownGroup(cmd *exec.Cmd) {
+func OwnGroup(cmd *exec.Cmd) {
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGINT) }
+	cmd.WaitDelay = interruptGrace // a grandchild may hold the pipes open
 }
 
-// endGroup kills the processes that are left of the group.
-func endGroup(cmd *exec.Cmd) {
+// EndGroup kills the processes that are left of the group.
+func EndGroup(cmd *exec.Cmd) {
 	if cmd.Process != nil {
 		syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL)
 	}
