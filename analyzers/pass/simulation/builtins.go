@@ -8,19 +8,19 @@ import (
 func (m *machine) builtin(st *state, g int, d deferred) value {
 	switch d.fn.ref.name {
 	case "len", "cap":
-		m.inMap(st, g, d, false)
+		m.noteMapAccess(st, g, d, false)
 		return m.length(st, d.fn.ref.name, d.args[0])
 	case "append":
 		return m.appended(st, g, d)
 	case "ssa:wrapnilchk":
 		return d.args[0]
 	case "clear":
-		m.inMap(st, g, d, true)
+		m.noteMapAccess(st, g, d, true)
 	case "delete":
-		m.inMap(st, g, d, true)
+		m.noteMapAccess(st, g, d, true)
 		m.remove(st, d.args[0], d.args[1])
 	}
-	return m.fresh(st, g, d.call)
+	return m.freshSymbol(st, g, d.call)
 }
 
 func (m *machine) length(st *state, name string, x value) value {
@@ -29,7 +29,7 @@ func (m *machine) length(st *state, name string, x value) value {
 		return no
 	case slice:
 		_, n := x.bounds()
-		return num(n)
+		return numberValue(n)
 	case address:
 		o := st.objs[x.n]
 		switch {
@@ -37,16 +37,16 @@ func (m *machine) length(st *state, name string, x value) value {
 		case o.ch != nil && name == "cap":
 			return o.ch.size
 		case o.ch != nil:
-			return num(int64(len(o.ch.buf)))
+			return numberValue(int64(len(o.ch.buf)))
 		default:
-			return num(int64(len(o.pairs)))
+			return numberValue(int64(len(o.pairs)))
 		}
 	case symbol:
 		if x.ref.name == "made" && name == "len" {
 			return x.ref.vals[1]
 		}
 	}
-	return m.in.term(name, 0, x)
+	return m.in.internTerm(name, 0, x)
 }
 
 // appended makes a new array, as if the old one were always full.
@@ -56,11 +56,11 @@ func (m *machine) appended(st *state, g int, d deferred) value {
 	if !known(x) || !known(y) {
 		m.escape(st, x)
 		m.escape(st, y)
-		return m.fresh(st, g, d.call)
+		return m.freshSymbol(st, g, d.call)
 	}
 	typ, ok := d.call.Common().Args[0].Type().Underlying().(*types.Slice)
 	if !ok {
-		return m.fresh(st, g, d.call)
+		return m.freshSymbol(st, g, d.call)
 	}
 	// All elements, old and new.
 	var vals []value
@@ -68,19 +68,19 @@ func (m *machine) appended(st *state, g int, d deferred) value {
 		if s.kind == slice {
 			from, n := s.bounds()
 			for i := range n {
-				vals = append(vals, m.load(st, s.n, m.in.place(nil, from+i), typ.Elem()))
+				vals = append(vals, m.loadPlace(st, s.n, m.in.internPlace(nil, from+i), typ.Elem()))
 			}
 		}
 	}
 	if len(vals) > maxLength {
 		return value{}
 	}
-	array := m.make(st, d.call, g, &object{})
+	array := m.makeObject(st, d.call, g, &object{})
 	if array.kind == none {
 		return array
 	}
 	for i, v := range vals {
-		m.store(st, array.n, m.in.place(nil, int64(i)), v)
+		m.storePlace(st, array.n, m.in.internPlace(nil, int64(i)), v)
 	}
-	return m.in.slice(array.n, 0, int64(len(vals)))
+	return m.in.internSlice(array.n, 0, int64(len(vals)))
 }

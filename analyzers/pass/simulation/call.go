@@ -13,7 +13,7 @@ import (
 // the call panics for a nil function or interface.
 func (m *machine) callee(st *state, f *frame, common *ssa.CallCommon) (fn value, args []value, ok bool) {
 	args = m.values(st, f, common.Args)
-	v := m.value(st, f, common.Value)
+	v := m.valueOf(st, f, common.Value)
 	if !common.IsInvoke() {
 		return v, args, v.kind != null && v.kind != none
 	}
@@ -58,14 +58,14 @@ func (m *machine) method(st *state, v value, t types.Type, method *types.Func) (
 		}
 		t = s.Field(i).Type()
 		if !isPtr {
-			v = m.part(v, int64(i), t)
+			v = m.selectPart(v, int64(i), t)
 			continue
 		}
 		if v = m.partAddress(st, v, int64(i)); v.kind == none {
 			return nil, v
 		}
 		if _, toPtr := t.Underlying().(*types.Pointer); toPtr {
-			v = m.load(st, v.n, v.ref, t)
+			v = m.loadPlace(st, v.n, v.ref, t)
 		} else {
 			t = types.NewPointer(t)
 		}
@@ -86,13 +86,13 @@ func (m *machine) method(st *state, v value, t types.Type, method *types.Func) (
 		if !ok {
 			return nil, v
 		}
-		v = m.load(st, id, p, elem(t))
+		v = m.loadPlace(st, id, p, pointedType(t))
 	}
 	return fn, v
 }
 
-// call makes call d: inLine, its result goes to the register of the call, else it is a deferred one.
-func (m *machine) call(st *state, g int, d deferred, inLine bool) bool {
+// startCall makes call d: inLine, its result goes to the register of the call, else it is a deferred one.
+func (m *machine) startCall(st *state, g int, d deferred, inLine bool) bool {
 	if d.fn.kind != closure {
 		return m.opaque(st, g, d, inLine)
 	}
@@ -100,7 +100,7 @@ func (m *machine) call(st *state, g int, d deferred, inLine bool) bool {
 	if !ok {
 		return m.callSpecial(st, g, d, inLine)
 	}
-	if logs(fn) {
+	if isLogMethod(fn) {
 		m.useTest(st, g, d)
 	}
 	if model := modelOf(fn); model != nil {
@@ -117,7 +117,7 @@ func (m *machine) call(st *state, g int, d deferred, inLine bool) bool {
 		}
 		if harmless(fn) || len(fn.Blocks) > 0 {
 			if text, ok := m.nextText(st, g, fn, d); ok && inLine {
-				return m.call(st, g, text, false)
+				return m.startCall(st, g, text, false)
 			}
 			m.passOver(st, fn)
 			m.container(st, g, d, fn)
@@ -126,13 +126,13 @@ func (m *machine) call(st *state, g int, d deferred, inLine bool) bool {
 		return m.opaque(st, g, d, inLine)
 	}
 	if len(st.gs[g].frames) >= maxDepth || m.recursive(st.gs[g], fn) {
-		return m.drop()
+		return m.dropState()
 	}
 	frame := m.newFrame(st, fn, d.args, d.fn.ref.vals)
 	if inLine {
 		frame.site = d.call
 	}
-	gr := st.editG(g)
+	gr := st.editGoroutine(g)
 	gr.frames = append(gr.frames, frame)
 	return true
 }
@@ -147,16 +147,16 @@ func (m *machine) strange(st *state, fn *ssa.Function, d deferred) bool {
 	if length(fn) <= shortFunction {
 		return false
 	}
-	return !slices.ContainsFunc(slices.Concat(d.args, d.fn.ref.vals), func(v value) bool { return m.made(st, v) })
+	return !slices.ContainsFunc(slices.Concat(d.args, d.fn.ref.vals), func(v value) bool { return m.isMadeInScope(st, v) })
 }
 
-// made reports whether v leads to an object that the scope has made, and nobody else knows.
-func (m *machine) made(st *state, v value) bool {
+// isMadeInScope reports whether v leads to an object that the scope has made, and nobody else knows.
+func (m *machine) isMadeInScope(st *state, v value) bool {
 	switch v.kind {
 	case address:
 		return !st.objs[v.n].escaped
 	case closure, boxed, record, tuple:
-		return slices.ContainsFunc(v.ref.vals, func(part value) bool { return m.made(st, part) })
+		return slices.ContainsFunc(v.ref.vals, func(part value) bool { return m.isMadeInScope(st, part) })
 	}
 	return false
 }
@@ -196,7 +196,7 @@ func (m *machine) opaque(st *state, g int, d deferred, inLine bool) bool {
 		m.escape(st, a)
 		m.overwrite(st, g, d.call, a)
 	}
-	return m.finish(st, g, d, inLine, m.fresh(st, g, d.call))
+	return m.finish(st, g, d, inLine, m.freshSymbol(st, g, d.call))
 }
 
 // overwrite makes the values unknown that others may store through a pointer:
@@ -208,10 +208,10 @@ func (m *machine) overwrite(st *state, g int, at any, v value) {
 	if v.kind != address {
 		return
 	}
-	o := st.edit(v.n)
+	o := st.editObject(v.n)
 	for p, c := range o.cells {
 		if c.kind == number || c.kind == text || c.kind == null || c.kind == slice {
-			o.cells[p] = m.in.term("written", placeID(p), m.fresh(st, g, at))
+			o.cells[p] = m.in.internTerm("written", placeID(p), m.freshSymbol(st, g, at))
 		}
 	}
 }
@@ -219,9 +219,9 @@ func (m *machine) overwrite(st *state, g int, at any, v value) {
 // finish ends a call of g with its result.
 func (m *machine) finish(st *state, g int, d deferred, inLine bool, result value) bool {
 	if result.kind == none {
-		return m.drop()
+		return m.dropState()
 	}
-	if gr := st.editG(g); gr.status == waiting {
+	if gr := st.editGoroutine(g); gr.status == waiting {
 		if gr.op.kind == opClose || gr.op.kind == opSignal || gr.op.kind == opBroadcast {
 			st.release(g)
 		} else if gr.op.kind != opAdd {
@@ -231,44 +231,44 @@ func (m *machine) finish(st *state, g int, d deferred, inLine bool, result value
 		st.ready = append(st.ready, g)
 	}
 	if inLine {
-		f := st.top(g)
+		f := st.topFrame(g)
 		if v, ok := d.call.(ssa.Value); ok {
-			m.set(f, v, result)
+			m.setRegister(f, v, result)
 		}
 		f.pc++
 	}
 	return true
 }
 
-// leave returns from the innermost call of g; a test calls the functions that it has left to Cleanup first.
-func (m *machine) leave(st *state, g int, f *frame, ret *ssa.Return) bool {
+// returnFrom returns from the innermost call of g; a test calls the functions that it has left to Cleanup first.
+func (m *machine) returnFrom(st *state, g int, f *frame, ret *ssa.Return) bool {
 	if len(f.defers) > 0 {
 		return m.runDefer(st, g, f)
 	}
 	results := m.values(st, f, ret.Results)
-	result := m.in.tuple(results...)
+	result := m.in.internTuple(results...)
 	if len(results) == 1 {
 		result = results[0]
 	}
-	return m.pop(st, g, f, ret, result)
+	return m.popFrame(st, g, f, ret, result)
 }
 
-func (m *machine) pop(st *state, g int, f *frame, at ssa.Instruction, result value) bool {
+func (m *machine) popFrame(st *state, g int, f *frame, at ssa.Instruction, result value) bool {
 	m.runHook(st, g, f.after)
-	gr := st.editG(g)
+	gr := st.editGoroutine(g)
 	gr.frames = gr.frames[:len(gr.frames)-1]
 	m.forgetFrame(st, g, len(gr.frames)+1, result)
 	if len(gr.frames) == 0 {
-		m.end(st, g, at)
+		m.endGoroutine(st, g, at)
 		if g == 0 {
 			m.escape(st, result)
 		}
 		return true
 	}
 	if f.site != nil {
-		top := st.top(g)
+		top := st.topFrame(g)
 		if v, ok := f.site.(ssa.Value); ok {
-			m.set(top, v, result)
+			m.setRegister(top, v, result)
 		}
 		top.pc++
 	}
@@ -306,9 +306,9 @@ func (m *machine) forgetFrame(st *state, g, depth int, result value) {
 	}
 }
 
-// end ends goroutine g.
-func (m *machine) end(st *state, g int, at ssa.Instruction) {
-	gr := st.editG(g)
+// endGoroutine ends goroutine g.
+func (m *machine) endGoroutine(st *state, g int, at ssa.Instruction) {
+	gr := st.editGoroutine(g)
 	gr.status, gr.end, gr.op = ended, at, op{}
 	if g == 0 {
 		m.endTest(st)
@@ -326,7 +326,7 @@ func (m *machine) runDefer(st *state, g int, f *frame) bool {
 	}
 	d := f.defers[len(f.defers)-1]
 	f.defers = f.defers[:len(f.defers)-1]
-	return m.call(st, g, d, false)
+	return m.startCall(st, g, d, false)
 }
 
 // unwind leaves the innermost frame of a goroutine that exits or panics.
@@ -340,18 +340,18 @@ func (m *machine) unwind(st *state, g int, f *frame) bool {
 			f.block, f.pc = f.fn.Recover, 0
 			return true
 		}
-		return m.pop(st, g, f, f.block.Instrs[f.pc], m.fresh(st, g, f.fn))
+		return m.popFrame(st, g, f, f.block.Instrs[f.pc], m.freshSymbol(st, g, f.fn))
 	}
 	at, mode := f.block.Instrs[f.pc], f.leaving
 	m.runHook(st, g, f.after)
-	gr := st.editG(g)
+	gr := st.editGoroutine(g)
 	gr.frames = gr.frames[:len(gr.frames)-1]
 	if len(gr.frames) > 0 {
-		st.top(g).leaving = mode
+		st.topFrame(g).leaving = mode
 		return true
 	}
-	m.end(st, g, at)
-	gr = st.editG(g)
+	m.endGoroutine(st, g, at)
+	gr = st.editGoroutine(g)
 	gr.fatal = true
 	if mode == panicking {
 		st.over = true
@@ -362,12 +362,12 @@ func (m *machine) unwind(st *state, g int, f *frame) bool {
 // recover ends a panic of the frame that runs the deferred call.
 func (m *machine) recover(st *state, g int, d deferred, inLine bool) bool {
 	result := nilValue
-	if gr := st.editG(g); len(gr.frames) > 1 && gr.frames[len(gr.frames)-2].leaving == panicking {
+	if gr := st.editGoroutine(g); len(gr.frames) > 1 && gr.frames[len(gr.frames)-2].leaving == panicking {
 		below := *gr.frames[len(gr.frames)-2]
 		below.leaving = recovered
 		gr.frames[len(gr.frames)-2] = &below
-		result = m.fresh(st, g, d.call)
-		st.assume(m.equal(result, nilValue), false)
+		result = m.freshSymbol(st, g, d.call)
+		st.assume(m.evalEqual(result, nilValue), false)
 	}
 	return m.finish(st, g, d, inLine, result)
 }
@@ -379,11 +379,11 @@ func (m *machine) goStatement(st *state, g int, f *frame, instr *ssa.Go) bool {
 		return false
 	}
 	f.pc++
-	return m.start(st, g, instr, fn, args, hook{})
+	return m.startGoroutine(st, g, instr, fn, args, hook{})
 }
 
-// start runs fn in a goroutine that g starts.
-func (m *machine) start(st *state, g int, at ssa.Instruction, fn value, args []value, after hook) bool {
+// startGoroutine runs fn in a goroutine that g starts.
+func (m *machine) startGoroutine(st *state, g int, at ssa.Instruction, fn value, args []value, after hook) bool {
 	st.release(g)
 	code, ok := (*ssa.Function)(nil), false
 	if fn.kind == closure {
@@ -401,7 +401,7 @@ func (m *machine) start(st *state, g int, at ssa.Instruction, fn value, args []v
 		return true
 	}
 	if len(st.gs) >= maxGoroutines {
-		return m.drop()
+		return m.dropState()
 	}
 	top := m.newFrame(st, code, args, fn.ref.vals)
 	top.after = after

@@ -15,21 +15,21 @@ func (m *machine) atChannel(st *state, g int, f *frame, instr ssa.Instruction) b
 	switch instr := instr.(type) {
 	case *ssa.Send:
 		o.kind = opSend
-		o.cases = []chanCase{{true, m.value(st, f, instr.Chan), m.value(st, f, instr.X), elemOf(instr.Chan)}}
+		o.cases = []chanCase{{true, m.valueOf(st, f, instr.Chan), m.valueOf(st, f, instr.X), elemOf(instr.Chan)}}
 	case *ssa.UnOp:
 		o.kind, o.commaOk = opReceive, instr.CommaOk
-		o.cases = []chanCase{{false, m.value(st, f, instr.X), value{}, elemOf(instr.X)}}
+		o.cases = []chanCase{{false, m.valueOf(st, f, instr.X), value{}, elemOf(instr.X)}}
 	case *ssa.Select:
 		o.kind, o.blocking = opSelect, instr.Blocking
 		for _, s := range instr.States {
-			c := chanCase{ch: m.value(st, f, s.Chan), elem: elemOf(s.Chan)}
+			c := chanCase{ch: m.valueOf(st, f, s.Chan), elem: elemOf(s.Chan)}
 			if s.Dir == types.SendOnly {
-				c.send, c.val = true, m.value(st, f, s.Send)
+				c.send, c.val = true, m.valueOf(st, f, s.Send)
 			}
 			o.cases = append(o.cases, c)
 		}
 	}
-	return m.wait(st, g, o)
+	return m.waitFor(st, g, o)
 }
 
 // channelMoves lists the moves of a goroutine at a channel operation. Two that
@@ -56,7 +56,7 @@ func (m *machine) channelMoves(st *state, g int, o op) []move {
 			ready = true
 			all = append(all, move{g, -1, m.receive(i)})
 		case ch.fires:
-			all = append(all, move{g, -1, m.fire(i)})
+			all = append(all, move{g, -1, m.receiveFromTimer(i)})
 		}
 	}
 	if !o.blocking && !ready {
@@ -68,18 +68,18 @@ func (m *machine) channelMoves(st *state, g int, o op) []move {
 // sendMoves lists the ways to send: it may have to be decided whether the buffer is full.
 func (m *machine) sendMoves(st *state, g, i int, c chanCase, ch *channel) (moves []move, ready bool) {
 	if ch.closed {
-		return []move{{g, -1, m.crash("send on closed channel", i)}}, true
+		return []move{{g, -1, m.endProcess("send on closed channel", i)}}, true
 	}
 	size := ch.size
 	if size.kind == symbol {
-		if f := st.fact(size.ref); f.lo == f.hi {
-			size = num(f.lo)
+		if f := st.factOf(size.ref); f.lo == f.hi {
+			size = numberValue(f.lo)
 		}
 	}
 	// A buffer of unknown size has room, unless something says that it is full.
-	room := m.compare(token.LSS, num(int64(len(ch.buf))), size)
+	room := m.compare(token.LSS, numberValue(int64(len(ch.buf))), size)
 	if free, known := st.decided(room); !known || free {
-		return []move{{g, -1, m.push(i)}}, true
+		return []move{{g, -1, m.sendToBuffer(i)}}, true
 	}
 	if len(ch.buf) > 0 || size != no && size.kind == number {
 		return nil, false
@@ -90,7 +90,7 @@ func (m *machine) sendMoves(st *state, g, i int, c chanCase, ch *channel) (moves
 		}
 		for j, d := range other.op.cases {
 			if !d.send && d.ch == c.ch && (st.gs[g].op.blocking || other.op.blocking) {
-				moves = append(moves, move{g, h, m.meet(i, h, j)})
+				moves = append(moves, move{g, h, m.handOver(i, h, j)})
 			}
 		}
 	}
@@ -98,14 +98,14 @@ func (m *machine) sendMoves(st *state, g, i int, c chanCase, ch *channel) (moves
 }
 
 func (m *machine) editChannel(st *state, v value, change func(*channel)) {
-	o := st.edit(v.n)
+	o := st.editObject(v.n)
 	c := *o.ch
 	c.buf = slices.Clone(c.buf)
 	change(&c)
 	o.ch = &c
 }
 
-func (m *machine) push(i int) func(*state, int) bool {
+func (m *machine) sendToBuffer(i int) func(*state, int) bool {
 	return func(st *state, g int) bool {
 		c := st.gs[g].op.cases[i]
 		m.editChannel(st, c.ch, func(ch *channel) { ch.buf = append(ch.buf, c.val) })
@@ -116,7 +116,7 @@ func (m *machine) push(i int) func(*state, int) bool {
 func (m *machine) receive(i int) func(*state, int) bool {
 	return func(st *state, g int) bool {
 		c := st.gs[g].op.cases[i]
-		v, ok := zero(&m.in, c.elem), no
+		v, ok := zeroValue(&m.in, c.elem), no
 		m.editChannel(st, c.ch, func(ch *channel) {
 			if len(ch.buf) > 0 {
 				v, ok = ch.buf[0], yes
@@ -127,17 +127,17 @@ func (m *machine) receive(i int) func(*state, int) bool {
 	}
 }
 
-// fire receives from a timer, or from a context that others cancel.
-func (m *machine) fire(i int) func(*state, int) bool {
+// receiveFromTimer receives from a timer, or from a context that others cancel.
+func (m *machine) receiveFromTimer(i int) func(*state, int) bool {
 	return func(st *state, g int) bool {
 		o := st.gs[g].op
 		c := o.cases[i]
 		if st.objs[c.ch.n].ch.size == no {
 			m.closeAll(st, c.ch.n, o.instr)
-			return m.complete(st, g, i, zero(&m.in, c.elem), no)
+			return m.complete(st, g, i, zeroValue(&m.in, c.elem), no)
 		}
 		m.editChannel(st, c.ch, func(ch *channel) { ch.fires = !ch.once })
-		return m.complete(st, g, i, m.fresh(st, g, c.elem), yes)
+		return m.complete(st, g, i, m.freshSymbol(st, g, c.elem), yes)
 	}
 }
 
@@ -150,15 +150,15 @@ func (m *machine) foreign(i int) func(*state, int) bool {
 			m.escape(st, c.val)
 			return m.complete(st, g, i, value{}, yes)
 		}
-		v := m.fresh(st, g, o.instr)
+		v := m.freshSymbol(st, g, o.instr)
 		if c.ch.kind == symbol && c.ch.ref.name == "done" { // of a context; see contextError
-			st.assume(m.in.term("closed", 0, c.ch), true)
+			st.assume(m.in.internTerm("closed", 0, c.ch), true)
 		}
-		return m.complete(st, g, i, m.in.term("received", int64(i), v), m.in.term("open", int64(i), v))
+		return m.complete(st, g, i, m.in.internTerm("received", int64(i), v), m.in.internTerm("open", int64(i), v))
 	}
 }
 
-func (m *machine) meet(i, h, j int) func(*state, int) bool {
+func (m *machine) handOver(i, h, j int) func(*state, int) bool {
 	return func(st *state, g int) bool {
 		v := st.gs[g].op.cases[i].val
 		st.release(g) // both wait for each other
@@ -169,41 +169,41 @@ func (m *machine) meet(i, h, j int) func(*state, int) bool {
 // complete ends a channel operation by its case i; -1 is default.
 func (m *machine) complete(st *state, g, i int, v, ok value) bool {
 	st.synchronise(g)
-	gr := st.editG(g)
+	gr := st.editGoroutine(g)
 	o := gr.op
 	gr.status, gr.op = running, op{}
 	st.ready = append(st.ready, g)
-	f := st.top(g)
+	f := st.topFrame(g)
 	f.pc++
 	switch instr := o.instr.(type) {
 	case *ssa.UnOp:
 		if o.commaOk {
-			v = m.in.tuple(v, ok)
+			v = m.in.internTuple(v, ok)
 		}
-		m.set(f, instr, v)
+		m.setRegister(f, instr, v)
 	case *ssa.Select:
-		vals := []value{num(int64(i)), ok}
+		vals := []value{numberValue(int64(i)), ok}
 		for k, s := range instr.States {
 			switch {
 			case s.Dir == types.SendOnly:
 			case k == i:
 				vals = append(vals, v)
 			default:
-				vals = append(vals, zero(&m.in, o.cases[k].elem))
+				vals = append(vals, zeroValue(&m.in, o.cases[k].elem))
 			}
 		}
-		m.set(f, instr, m.in.tuple(vals...))
+		m.setRegister(f, instr, m.in.internTuple(vals...))
 	}
 	return true
 }
 
-// close closes a channel, or cancels a context.
-func (m *machine) close(st *state, g int) bool {
+// closeChannel closes a channel, or cancels a context.
+func (m *machine) closeChannel(st *state, g int) bool {
 	o := st.gs[g].op
 	cancels := o.call.fn.ref.name == "cancel"
 	if o.on.kind == address && st.objs[o.on.n].ch != nil {
 		if c := st.objs[o.on.n]; c.ch.closed && !c.escaped && !cancels {
-			return m.crash("close of closed channel", 0)(st, g)
+			return m.endProcess("close of closed channel", 0)(st, g)
 		}
 		m.closeAll(st, o.on.n, o.instr)
 	}
@@ -221,8 +221,8 @@ func (m *machine) closeAll(st *state, id int64, by ssa.Instruction) {
 	}
 }
 
-// crash ends the process, at case i of a select.
-func (m *machine) crash(what string, i int) func(*state, int) bool {
+// endProcess ends the process, at case i of a select.
+func (m *machine) endProcess(what string, i int) func(*state, int) bool {
 	return func(st *state, g int) bool {
 		o := st.gs[g].op
 		at, on := o.instr, o.on

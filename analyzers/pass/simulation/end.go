@@ -63,35 +63,35 @@ func (k Kind) IsWaitGroup() bool { return k == opWait }
 // IsCond reports whether an operation is Wait of a Cond.
 func (k Kind) IsCond() bool { return k == opCondWait }
 
-// judge finds the goroutines that never move in a bottom component.
-func (x *explorer) judge(members []*node) {
+// judgeComponent finds the goroutines that never move in a bottom component.
+func (x *explorer) judgeComponent(members []*node) {
 	st := members[0].st
 	var end End
 	for g, gr := range st.gs {
 		switch {
 		case gr.status == ended:
 			end.Left = append(end.Left, Left{g, gr.start, gr.end, gr.fatal})
-		case gr.status == waiting && x.never(members, g):
-			end.Stuck = append(end.Stuck, x.m.stuck(st, g))
+		case gr.status == waiting && x.neverMoves(members, g):
+			end.Stuck = append(end.Stuck, x.m.describeStuck(st, g))
 		}
 	}
 	if !st.failed {
-		x.result.count(end.Stuck)
+		x.result.countEnd(end.Stuck)
 	}
 	if len(end.Stuck) == 0 {
 		return
 	}
 	end.Failed = st.failed || st.failing && end.Stuck[0].Goroutine != 0
 	end.Counted, end.Alone = st.counted(), len(st.gs) == 1
-	key := end.key()
+	key := end.dedupKey()
 	if !x.seen[key] {
 		x.seen[key] = true
 		x.result.Ends = append(x.result.Ends, end)
 	}
 }
 
-// count notes one end, and the goroutines that hang there.
-func (r *Result) count(stuck []Stuck) {
+// countEnd notes one end, and the goroutines that hang there.
+func (r *Result) countEnd(stuck []Stuck) {
 	r.ends++
 	at := map[ssa.Instruction]bool{}
 	for _, s := range stuck {
@@ -105,16 +105,16 @@ func (r *Result) count(stuck []Stuck) {
 // Always reports whether an operation hangs at all ends.
 func (r *Result) Always(at ssa.Instruction) bool { return r.stuck[at] == r.ends }
 
-// never reports whether g is at the same operation in all states, and none of
+// neverMoves reports whether g is at the same operation in all states, and none of
 // them has a move for it.
-func (x *explorer) never(members []*node, g int) bool {
+func (x *explorer) neverMoves(members []*node, g int) bool {
 	at := members[0].st.gs[g]
 	for _, n := range members {
 		gr := n.st.gs[g]
 		if gr.status != waiting || gr.op.instr != at.op.instr || len(gr.frames) != len(at.frames) {
 			return false
 		}
-		for _, mv := range x.m.moves(n.st) {
+		for _, mv := range x.m.listMoves(n.st) {
 			if mv.g == g || mv.with == g {
 				return false
 			}
@@ -123,7 +123,7 @@ func (x *explorer) never(members []*node, g int) bool {
 	return true
 }
 
-func (e *End) key() string {
+func (e *End) dedupKey() string {
 	key := fmt.Sprint(e.Failed, e.Counted, e.Alone)
 	for _, s := range e.Stuck {
 		key += fmt.Sprintf(" %d:%p", s.Goroutine, s.At)
@@ -131,7 +131,7 @@ func (e *End) key() string {
 	return key
 }
 
-func (m *machine) stuck(st *state, g int) Stuck {
+func (m *machine) describeStuck(st *state, g int) Stuck {
 	gr := st.gs[g]
 	s := Stuck{Goroutine: g, Start: gr.start, Fn: gr.frames[len(gr.frames)-1].fn, At: gr.op.instr, Kind: gr.op.kind,
 		Read: gr.op.kind == opRLock}

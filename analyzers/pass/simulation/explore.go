@@ -58,13 +58,13 @@ func Run(s Scope) *Result {
 	*st.clock, st.stamp = 1, 1
 	var args []value
 	for _, p := range s.Root.Params {
-		args = append(args, value{kind: symbol, ref: m.in.get('s', "", p, nil, 0)})
+		args = append(args, value{kind: symbol, ref: m.in.intern('s', "", p, nil, 0)})
 	}
 	st.gs = []*goroutine{{stamp: 1, frames: []*frame{m.newFrame(st, s.Root, args, nil)}}}
 	st.ready = []int{0}
 	first := m.settle(st)
 	x.result.Cut = m.truncated
-	x.run(first)
+	x.exploreFrom(first)
 	x.result.Races, x.result.Late = m.races, m.late
 	x.result.Steps, x.result.Touched = s.Steps-max(m.left, 0), m.touched
 	return x.result
@@ -95,19 +95,19 @@ type node struct {
 
 const finished = -1
 
-func (x *explorer) run(first []*state) {
+func (x *explorer) exploreFrom(first []*state) {
 	for _, st := range first {
-		x.visit(st)
+		x.addState(st)
 		for len(x.path) > 0 {
 			x.advance()
 		}
 	}
 }
 
-// visit adds a new state to the path. It returns its number, if it is known.
-func (x *explorer) visit(st *state) int {
+// addState adds a new state to the path. It returns its number, if it is known.
+func (x *explorer) addState(st *state) int {
 	x.m.left -= x.m.extent(st)
-	h := x.m.hash(st)
+	h := x.m.hashState(st)
 	if n, known := x.numbers[h]; known {
 		return n
 	}
@@ -129,8 +129,8 @@ func (x *explorer) expand(n *node) {
 	if n.st.crash != nil && !n.st.failed {
 		x.result.Crashes = append(x.result.Crashes, *n.st.crash)
 	}
-	for _, mv := range x.m.moves(n.st) {
-		next := n.st.fork()
+	for _, mv := range x.m.listMoves(n.st) {
+		next := n.st.copyState()
 		next.ready = nil
 		if mv.do(next, mv.g) {
 			n.next = append(n.next, x.m.settle(next)...)
@@ -148,7 +148,7 @@ func (x *explorer) advance() {
 	if len(n.next) > 0 {
 		st := n.next[0]
 		n.next = n.next[1:]
-		switch num := x.visit(st); {
+		switch num := x.addState(st); {
 		case num == finished:
 			n.leaks = true
 		case num > 0:
@@ -182,6 +182,6 @@ func (x *explorer) component(n *node) {
 		leaks = leaks || s.leaks
 	}
 	if !leaks {
-		x.judge(members)
+		x.judgeComponent(members)
 	}
 }

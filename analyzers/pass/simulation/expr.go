@@ -10,73 +10,73 @@ import (
 	"github.com/interlock-go/interlock/analyzers/pass/ir"
 )
 
-// plain executes an instruction that is no call, jump or operation on a channel.
-func (m *machine) plain(st *state, g int, f *frame, instr ssa.Instruction) bool {
+// execPlain executes an instruction that is no call, jump or operation on a channel.
+func (m *machine) execPlain(st *state, g int, f *frame, instr ssa.Instruction) bool {
 	f.pc++
 	switch instr := instr.(type) {
 	case *ssa.Store:
-		id, p, ok := m.target(st, m.value(st, f, instr.Addr))
+		id, p, ok := m.target(st, m.valueOf(st, f, instr.Addr))
 		if !ok {
 			return false // a nil pointer: not likely
 		}
 		if !ir.StoresItself(instr) {
 			m.access(st, g, instr, instr.Addr, value{kind: address, n: id, ref: p}, false, true)
 		}
-		m.store(st, id, p, m.value(st, f, instr.Val))
+		m.storePlace(st, id, p, m.valueOf(st, f, instr.Val))
 		return true
 	case *ssa.MapUpdate:
-		m.access(st, g, instr, instr.Map, m.value(st, f, instr.Map), true, true)
-		m.update(st, m.value(st, f, instr.Map), m.value(st, f, instr.Key), m.value(st, f, instr.Value))
+		m.access(st, g, instr, instr.Map, m.valueOf(st, f, instr.Map), true, true)
+		m.update(st, m.valueOf(st, f, instr.Map), m.valueOf(st, f, instr.Key), m.valueOf(st, f, instr.Value))
 		return true
 	case *ssa.DebugRef:
 		return true
 	case ssa.Value:
-		v := m.eval(st, g, f, instr)
+		v := m.evaluate(st, g, f, instr)
 		if v.kind == none {
 			return false
 		}
-		m.set(f, instr, v)
+		m.setRegister(f, instr, v)
 		return true
 	}
-	return m.drop()
+	return m.dropState()
 }
 
-// eval returns the value of an instruction; none if it panics, or cannot be run.
-func (m *machine) eval(st *state, g int, f *frame, instr ssa.Value) value {
+// evaluate returns the value of an instruction; none if it panics, or cannot be run.
+func (m *machine) evaluate(st *state, g int, f *frame, instr ssa.Value) value {
 	switch instr := instr.(type) {
 	// Instructions that make an object.
 	case *ssa.Alloc:
-		return m.make(st, instr, g, &object{})
+		return m.makeObject(st, instr, g, &object{})
 	case *ssa.MakeChan:
-		return m.make(st, instr, g, &object{ch: &channel{size: m.value(st, f, instr.Size)}})
+		return m.makeObject(st, instr, g, &object{ch: &channel{size: m.valueOf(st, f, instr.Size)}})
 	case *ssa.MakeMap:
-		return m.make(st, instr, g, &object{})
+		return m.makeObject(st, instr, g, &object{})
 	case *ssa.MakeSlice:
-		if n := m.value(st, f, instr.Len); n.kind == number && n.n >= 0 && n.n <= maxLength {
-			array := m.make(st, instr, g, &object{})
+		if n := m.valueOf(st, f, instr.Len); n.kind == number && n.n >= 0 && n.n <= maxLength {
+			array := m.makeObject(st, instr, g, &object{})
 			if array.kind == none {
 				return array
 			}
-			return m.in.slice(array.n, 0, n.n)
+			return m.in.internSlice(array.n, 0, n.n)
 		}
-		return m.in.term("made", 0, m.fresh(st, g, instr), m.value(st, f, instr.Len))
+		return m.in.internTerm("made", 0, m.freshSymbol(st, g, instr), m.valueOf(st, f, instr.Len))
 	// Instructions that make a value of others.
 	case *ssa.MakeClosure:
 		return m.in.closure(instr.Fn.(*ssa.Function), m.values(st, f, instr.Bindings))
 	case *ssa.MakeInterface:
-		return m.in.boxed(instr.X.Type(), m.value(st, f, instr.X))
+		return m.in.internBoxed(instr.X.Type(), m.valueOf(st, f, instr.X))
 	case *ssa.BinOp:
-		return m.binary(instr.Op, m.value(st, f, instr.X), m.value(st, f, instr.Y))
+		return m.binary(instr.Op, m.valueOf(st, f, instr.X), m.valueOf(st, f, instr.Y))
 	case *ssa.UnOp:
-		return m.unary(st, g, instr, m.value(st, f, instr.X))
+		return m.evalUnary(st, g, instr, m.valueOf(st, f, instr.X))
 	case *ssa.ChangeType:
-		return m.value(st, f, instr.X)
+		return m.valueOf(st, f, instr.X)
 	case *ssa.ChangeInterface:
-		return m.value(st, f, instr.X)
+		return m.valueOf(st, f, instr.X)
 	case *ssa.Convert:
-		return m.convert(instr, m.value(st, f, instr.X))
+		return m.convert(instr, m.valueOf(st, f, instr.X))
 	case *ssa.MultiConvert:
-		return m.convert(instr, m.value(st, f, instr.X))
+		return m.convert(instr, m.valueOf(st, f, instr.X))
 	}
 	return m.evalPart(st, g, f, instr)
 }
@@ -86,40 +86,40 @@ func (m *machine) evalPart(st *state, g int, f *frame, instr ssa.Value) value {
 	switch instr := instr.(type) {
 	// Fields and elements.
 	case *ssa.FieldAddr:
-		return m.partAddress(st, m.value(st, f, instr.X), int64(instr.Field))
+		return m.partAddress(st, m.valueOf(st, f, instr.X), int64(instr.Field))
 	case *ssa.Field:
-		return m.part(m.value(st, f, instr.X), int64(instr.Field), instr.Type())
+		return m.selectPart(m.valueOf(st, f, instr.X), int64(instr.Field), instr.Type())
 	case *ssa.IndexAddr:
-		return m.index(st, m.value(st, f, instr.X), m.value(st, f, instr.Index))
+		return m.evalIndex(st, m.valueOf(st, f, instr.X), m.valueOf(st, f, instr.Index))
 	case *ssa.Index:
-		x, i := m.value(st, f, instr.X), m.value(st, f, instr.Index)
+		x, i := m.valueOf(st, f, instr.X), m.valueOf(st, f, instr.Index)
 		if i.kind == number {
-			return m.part(x, i.n, instr.Type())
+			return m.selectPart(x, i.n, instr.Type())
 		}
-		return m.in.term("index", 0, x, i)
+		return m.in.internTerm("index", 0, x, i)
 	case *ssa.Slice:
-		return m.slice(st, g, f, instr)
+		return m.sliceOf(st, g, f, instr)
 	case *ssa.Extract:
-		t := m.value(st, f, instr.Tuple)
+		t := m.valueOf(st, f, instr.Tuple)
 		if t.kind == tuple {
 			return t.ref.vals[instr.Index]
 		}
-		return m.in.term("extract", int64(instr.Index), t)
+		return m.in.internTerm("extract", int64(instr.Index), t)
 	case *ssa.TypeAssert:
-		return m.assert(instr, m.value(st, f, instr.X))
+		return m.assert(instr, m.valueOf(st, f, instr.X))
 	case *ssa.Lookup:
 		return m.lookup(st, g, f, instr)
 	// The iterator is an object that has one pair: how far it is, and the map or string.
 	case *ssa.Range:
-		o := &object{pairs: []pair{{num(0), m.value(st, f, instr.X)}}}
-		return m.make(st, instr, g, o)
+		o := &object{pairs: []pair{{numberValue(0), m.valueOf(st, f, instr.X)}}}
+		return m.makeObject(st, instr, g, o)
 	case *ssa.Next:
-		return m.next(st, g, f, instr)
+		return m.advanceRange(st, g, f, instr)
 	}
-	return m.fresh(st, g, instr)
+	return m.freshSymbol(st, g, instr)
 }
 
-func (m *machine) unary(st *state, g int, instr *ssa.UnOp, x value) value {
+func (m *machine) evalUnary(st *state, g int, instr *ssa.UnOp, x value) value {
 	switch instr.Op {
 	case token.MUL:
 		id, p, ok := m.target(st, x)
@@ -130,21 +130,21 @@ func (m *machine) unary(st *state, g int, instr *ssa.UnOp, x value) value {
 		if parts := ir.PartsRead(instr); len(parts) > 0 {
 			places = places[:0]
 			for _, part := range parts {
-				places = append(places, m.in.place(p, int64(part.Field)))
+				places = append(places, m.in.internPlace(p, int64(part.Field)))
 			}
 		}
 		for _, at := range places {
 			m.access(st, g, instr, instr.X, value{kind: address, n: id, ref: at}, false, false)
 		}
-		return m.load(st, id, p, instr.Type())
+		return m.loadPlace(st, id, p, instr.Type())
 	case token.NOT:
-		return m.not(x)
+		return m.negate(x)
 	case token.SUB:
 		if x.kind == number {
-			return num(-x.n)
+			return numberValue(-x.n)
 		}
 	}
-	return m.in.term("unary"+instr.Op.String(), 0, x)
+	return m.in.internTerm("unary"+instr.Op.String(), 0, x)
 }
 
 func (m *machine) binary(op token.Token, x, y value) value {
@@ -153,32 +153,32 @@ func (m *machine) binary(op token.Token, x, y value) value {
 		return m.compare(op, x, y)
 	}
 	if x.kind != number || y.kind != number {
-		return m.in.term(op.String(), 0, x, y)
+		return m.in.internTerm(op.String(), 0, x, y)
 	}
 	// Both are known; overflow does not matter here.
 	switch op {
 	case token.ADD:
-		return num(x.n + y.n)
+		return numberValue(x.n + y.n)
 	case token.SUB:
-		return num(x.n - y.n)
+		return numberValue(x.n - y.n)
 	case token.MUL:
-		return num(x.n * y.n)
+		return numberValue(x.n * y.n)
 	case token.QUO, token.REM:
 		if y.n == 0 {
 			return value{}
 		}
 		if op == token.QUO {
-			return num(x.n / y.n)
+			return numberValue(x.n / y.n)
 		}
-		return num(x.n % y.n)
+		return numberValue(x.n % y.n)
 	case token.AND:
-		return num(x.n & y.n)
+		return numberValue(x.n & y.n)
 	case token.OR:
-		return num(x.n | y.n)
+		return numberValue(x.n | y.n)
 	case token.SHL:
-		return num(x.n << min(uint64(y.n), 63))
+		return numberValue(x.n << min(uint64(y.n), 63))
 	}
-	return m.in.term(op.String(), 0, x, y)
+	return m.in.internTerm(op.String(), 0, x, y)
 }
 
 // convert keeps numbers and pointers.
@@ -187,12 +187,12 @@ func (m *machine) convert(instr ssa.Value, x value) value {
 		if x.kind == number && b.Info()&types.IsInteger != 0 {
 			return x
 		}
-		return m.in.typed("convert ", instr.Type(), x)
+		return m.in.internTyped("convert ", instr.Type(), x)
 	}
 	if _, ok := instr.Type().Underlying().(*types.Pointer); ok {
 		return x
 	}
-	return m.in.typed("convert ", instr.Type(), x)
+	return m.in.internTyped("convert ", instr.Type(), x)
 }
 
 // partAddress is the address of a field or element.
@@ -201,63 +201,63 @@ func (m *machine) partAddress(st *state, x value, n int64) value {
 	if !ok {
 		return value{}
 	}
-	return value{kind: address, n: id, ref: m.in.place(p, n)}
+	return value{kind: address, n: id, ref: m.in.internPlace(p, n)}
 }
 
-func (m *machine) index(st *state, x, i value) value {
+func (m *machine) evalIndex(st *state, x, i value) value {
 	if x.kind == slice {
 		from, length := x.bounds()
 		if i.kind == number {
 			if i.n < 0 || i.n >= length {
 				return value{}
 			}
-			return value{kind: address, n: x.n, ref: m.in.place(nil, from+i.n)}
+			return value{kind: address, n: x.n, ref: m.in.internPlace(nil, from+i.n)}
 		}
 		m.escape(st, x)
-		return m.in.term("element", 0, x, i)
+		return m.in.internTerm("element", 0, x, i)
 	}
 	if i.kind == number {
 		if x.kind == symbol { // a slice from outside has no object of its own
-			return m.in.term("element", 0, x, i)
+			return m.in.internTerm("element", 0, x, i)
 		}
 		return m.partAddress(st, x, i.n)
 	}
 	m.escape(st, x)
-	return m.in.term("element", 0, x, i)
+	return m.in.internTerm("element", 0, x, i)
 }
 
-// slice is x[low:high] with known bounds.
-func (m *machine) slice(st *state, g int, f *frame, instr *ssa.Slice) value {
-	x := m.value(st, f, instr.X)
+// sliceOf is x[low:high] with known bounds.
+func (m *machine) sliceOf(st *state, g int, f *frame, instr *ssa.Slice) value {
+	x := m.valueOf(st, f, instr.X)
 	var from, length int64
 	switch {
 	case x.kind == slice:
 		from, length = x.bounds()
 	case x.kind == address:
-		array, ok := elem(instr.X.Type()).Underlying().(*types.Array)
+		array, ok := pointedType(instr.X.Type()).Underlying().(*types.Array)
 		if !ok || x.ref != nil || array.Len() > maxLength {
 			m.escape(st, x)
-			return m.fresh(st, g, instr)
+			return m.freshSymbol(st, g, instr)
 		}
 		length = array.Len()
 	case x.kind == null:
 		return x
 	default:
-		return m.in.term("slice", int64(instr.Pos()), x)
+		return m.in.internTerm("slice", int64(instr.Pos()), x)
 	}
 	// The bounds, which have to be known, too.
-	low, high := num(0), num(length)
+	low, high := numberValue(0), numberValue(length)
 	if instr.Low != nil {
-		low = m.value(st, f, instr.Low)
+		low = m.valueOf(st, f, instr.Low)
 	}
 	if instr.High != nil {
-		high = m.value(st, f, instr.High)
+		high = m.valueOf(st, f, instr.High)
 	}
 	if low.kind != number || high.kind != number || low.n < 0 || low.n > high.n || high.n > length {
 		m.escape(st, x)
-		return m.fresh(st, g, instr)
+		return m.freshSymbol(st, g, instr)
 	}
-	return m.in.slice(x.n, from+low.n, high.n-low.n)
+	return m.in.internSlice(x.n, from+low.n, high.n-low.n)
 }
 
 // assert is x.(T), with or without ok.
@@ -270,9 +270,9 @@ func (m *machine) assert(instr *ssa.TypeAssert, x value) value {
 		typ := x.ref.at.(types.Type)
 		switch {
 		case types.IsInterface(typ): // see isErrorVariable
-			v, ok = m.in.typed("assert ", t, x), m.in.typed("is ", t, x)
+			v, ok = m.in.internTyped("assert ", t, x), m.in.internTyped("is ", t, x)
 		case toInterface:
-			v, ok = x, truth(types.Implements(typ, iface))
+			v, ok = x, truthValue(types.Implements(typ, iface))
 		case types.Identical(typ, t):
 			v, ok = x.ref.vals[0], yes
 		default:
@@ -281,7 +281,7 @@ func (m *machine) assert(instr *ssa.TypeAssert, x value) value {
 	case null:
 		ok = no
 	default:
-		v, ok = m.in.typed("assert ", t, x), m.in.typed("is ", t, x)
+		v, ok = m.in.internTyped("assert ", t, x), m.in.internTyped("is ", t, x)
 		if ignoresResult(instr) || toInterface && isDeclaredAs(x, iface) {
 			ok = yes
 		}
@@ -290,10 +290,10 @@ func (m *machine) assert(instr *ssa.TypeAssert, x value) value {
 		if !instr.CommaOk {
 			return value{}
 		}
-		v = zero(&m.in, t)
+		v = zeroValue(&m.in, t)
 	}
 	if instr.CommaOk {
-		return m.in.tuple(v, ok)
+		return m.in.internTuple(v, ok)
 	}
 	return v
 }
@@ -322,28 +322,28 @@ func ignoresResult(instr *ssa.TypeAssert) bool {
 
 // lookup is m[k] or s[i].
 func (m *machine) lookup(st *state, g int, f *frame, instr *ssa.Lookup) value {
-	x, k := m.value(st, f, instr.X), m.value(st, f, instr.Index)
-	v, ok := m.in.term("lookup", 0, x, k), m.in.term("has", 0, x, k)
+	x, k := m.valueOf(st, f, instr.X), m.valueOf(st, f, instr.Index)
+	v, ok := m.in.internTerm("lookup", 0, x, k), m.in.internTerm("has", 0, x, k)
 	if t, isMap := instr.X.Type().Underlying().(*types.Map); isMap {
 		m.access(st, g, instr, instr.X, x, true, false)
 		switch {
 		case x.kind == null:
-			v, ok = zero(&m.in, t.Elem()), no
+			v, ok = zeroValue(&m.in, t.Elem()), no
 		case x.kind == address && !st.objs[x.n].escaped:
-			v, ok = m.find(st, x, k, t.Elem(), m.fresh(st, g, instr))
+			v, ok = m.lookUpKey(st, x, k, t.Elem(), m.freshSymbol(st, g, instr))
 		}
 	}
 	if instr.CommaOk {
-		return m.in.tuple(v, ok)
+		return m.in.internTuple(v, ok)
 	}
 	return v
 }
 
-// find looks a key up in a map that the scope has made.
-func (m *machine) find(st *state, x, k value, t types.Type, unknown value) (v, ok value) {
+// lookUpKey looks a key up in a map that the scope has made.
+func (m *machine) lookUpKey(st *state, x, k value, t types.Type, unknown value) (v, ok value) {
 	exact := true
 	for _, p := range st.objs[x.n].pairs {
-		switch eq := m.equal(p.key, k); eq {
+		switch eq := m.evalEqual(p.key, k); eq {
 		case yes:
 			return p.val, yes
 		case no:
@@ -352,10 +352,10 @@ func (m *machine) find(st *state, x, k value, t types.Type, unknown value) (v, o
 		}
 	}
 	if exact {
-		return zero(&m.in, t), no
+		return zeroValue(&m.in, t), no
 	}
 	m.escape(st, x)
-	return m.in.term("lookup", 0, unknown), m.in.term("has", 0, unknown)
+	return m.in.internTerm("lookup", 0, unknown), m.in.internTerm("has", 0, unknown)
 }
 
 // update is m[k] = v.
@@ -364,13 +364,13 @@ func (m *machine) update(st *state, x, k, v value) {
 		m.escape(st, v)
 		return
 	}
-	o := st.edit(x.n)
+	o := st.editObject(x.n)
 	if o.escaped || len(o.pairs) >= maxLength {
 		m.escape(st, v)
 		return
 	}
 	for i, p := range o.pairs {
-		if m.equal(p.key, k) == yes {
+		if m.evalEqual(p.key, k) == yes {
 			o.pairs[i].val = v
 			return
 		}
@@ -383,35 +383,35 @@ func (m *machine) remove(st *state, x, k value) {
 	if x.kind != address || st.objs[x.n].escaped {
 		return
 	}
-	o := st.edit(x.n)
+	o := st.editObject(x.n)
 	for i, p := range o.pairs {
-		if m.equal(p.key, k) == yes {
+		if m.evalEqual(p.key, k) == yes {
 			o.pairs = append(o.pairs[:i:i], o.pairs[i+1:]...)
 			return
 		}
 	}
 }
 
-// next is one step of a range over a map or string.
-func (m *machine) next(st *state, g int, f *frame, instr *ssa.Next) value {
-	iter := m.value(st, f, instr.Iter)
-	o := st.edit(iter.n)
+// advanceRange is one step of a range over a map or string.
+func (m *machine) advanceRange(st *state, g int, f *frame, instr *ssa.Next) value {
+	iter := m.valueOf(st, f, instr.Iter)
+	o := st.editObject(iter.n)
 	n, x := o.pairs[0].key.n, o.pairs[0].val
-	o.pairs[0].key = num(n + 1)
-	if over := instr.Iter.(*ssa.Range); isMap(over.X) {
+	o.pairs[0].key = numberValue(n + 1)
+	if over := instr.Iter.(*ssa.Range); isMapValue(over.X) {
 		m.access(st, g, over, over.X, x, true, false)
 	}
 	types := instr.Type().(*types.Tuple)
 	if x.kind == address && !st.objs[x.n].escaped {
 		if n < int64(len(st.objs[x.n].pairs)) {
 			p := st.objs[x.n].pairs[n]
-			return m.in.tuple(yes, p.key, p.val)
+			return m.in.internTuple(yes, p.key, p.val)
 		}
-		return m.in.tuple(no, zero(&m.in, types.At(1).Type()), zero(&m.in, types.At(2).Type()))
+		return m.in.internTuple(no, zeroValue(&m.in, types.At(1).Type()), zeroValue(&m.in, types.At(2).Type()))
 	}
 	if x.kind == null {
-		return m.in.tuple(no, nilValue, nilValue)
+		return m.in.internTuple(no, nilValue, nilValue)
 	}
-	more := m.not(m.compare(token.LEQ, m.in.term("len", 0, x), num(n)))
-	return m.in.tuple(more, m.in.term("key", n, x), m.in.term("val", n, x))
+	more := m.negate(m.compare(token.LEQ, m.in.internTerm("len", 0, x), numberValue(n)))
+	return m.in.internTuple(more, m.in.internTerm("key", n, x), m.in.internTerm("val", n, x))
 }

@@ -13,7 +13,7 @@ type fact struct {
 	lo, hi int64
 }
 
-func (st *state) fact(r *ref) fact {
+func (st *state) factOf(r *ref) fact {
 	i := sort.Search(len(st.facts), func(i int) bool { return st.facts[i].ref.id >= r.id })
 	if i < len(st.facts) && st.facts[i].ref == r {
 		return st.facts[i]
@@ -25,7 +25,7 @@ func (st *state) fact(r *ref) fact {
 	return f
 }
 
-func (st *state) learn(f fact) {
+func (st *state) addFact(f fact) {
 	i := sort.Search(len(st.facts), func(i int) bool { return st.facts[i].ref.id >= f.ref.id })
 	facts := slices.Clone(st.facts)
 	if i < len(facts) && facts[i].ref == f.ref {
@@ -92,11 +92,11 @@ func (st *state) counted() bool {
 func (m *machine) compare(op token.Token, x, y value) value {
 	switch {
 	case x.kind == number && y.kind == number:
-		return truth(holds(op, x.n, y.n))
+		return truthValue(compareNumbers(op, x.n, y.n))
 	case op == token.EQL || op == token.NEQ:
-		eq := m.equal(x, y)
+		eq := m.evalEqual(x, y)
 		if op == token.NEQ {
-			return m.not(eq)
+			return m.negate(eq)
 		}
 		return eq
 	}
@@ -107,14 +107,14 @@ func (m *machine) compare(op token.Token, x, y value) value {
 	}
 	switch op {
 	case token.GTR:
-		return m.not(m.in.term("<=", 0, x, y))
+		return m.negate(m.in.internTerm("<=", 0, x, y))
 	case token.GEQ:
-		return m.not(m.in.term("<", 0, x, y))
+		return m.negate(m.in.internTerm("<", 0, x, y))
 	}
-	return m.in.term(op.String(), 0, x, y)
+	return m.in.internTerm(op.String(), 0, x, y)
 }
 
-func holds(op token.Token, x, y int64) bool {
+func compareNumbers(op token.Token, x, y int64) bool {
 	switch op {
 	case token.EQL:
 		return x == y
@@ -130,30 +130,30 @@ func holds(op token.Token, x, y int64) bool {
 	return x >= y
 }
 
-func (m *machine) equal(x, y value) value {
+func (m *machine) evalEqual(x, y value) value {
 	switch {
 	case x == y:
 		return yes
 	case x.kind != symbol && y.kind != symbol && (x.kind != record || y.kind != record):
 		if x.kind == boxed && y.kind == boxed {
-			return m.equal(x.ref.vals[0], y.ref.vals[0])
+			return m.evalEqual(x.ref.vals[0], y.ref.vals[0])
 		}
 		return no
 	}
 	if y.kind == symbol && (x.kind != symbol || x.ref.id > y.ref.id) {
 		x, y = y, x
 	}
-	return m.in.term("==", 0, x, y)
+	return m.in.internTerm("==", 0, x, y)
 }
 
-func (m *machine) not(v value) value {
+func (m *machine) negate(v value) value {
 	switch {
 	case v.kind == number:
-		return num(1 - v.n)
+		return numberValue(1 - v.n)
 	case v.ref != nil && v.ref.name == "!":
 		return v.ref.vals[0]
 	}
-	return m.in.term("!", 0, v)
+	return m.in.internTerm("!", 0, v)
 }
 
 // decided returns the value of condition v, if that is known.
@@ -169,14 +169,14 @@ func (st *state) decided(v value) (holds, known bool) {
 		holds, known = st.decided(r.vals[0])
 		return !holds, known
 	}
-	if f := st.fact(r); f.lo == f.hi {
+	if f := st.factOf(r); f.lo == f.hi {
 		return f.lo != 0, true
 	}
 	if len(r.vals) != 2 || r.vals[1].kind != number || r.vals[0].kind != symbol {
 		return false, false
 	}
 	// A comparison with a constant, of which the range may say enough.
-	f, c := st.fact(r.vals[0].ref), r.vals[1].n
+	f, c := st.factOf(r.vals[0].ref), r.vals[1].n
 	switch r.name {
 	case "==":
 		if f.lo == c && f.hi == c {
@@ -198,13 +198,13 @@ func (st *state) assume(v value, holds bool) {
 		st.assume(r.vals[0], !holds)
 		return
 	}
-	b := truth(holds).n
-	st.learn(fact{r, b, b})
+	b := truthValue(holds).n
+	st.addFact(fact{r, b, b})
 	if len(r.vals) != 2 || r.vals[1].kind != number || r.vals[0].kind != symbol {
 		return
 	}
 	// Of a comparison with a constant the range learns, too.
-	f, c := st.fact(r.vals[0].ref), r.vals[1].n
+	f, c := st.factOf(r.vals[0].ref), r.vals[1].n
 	switch {
 	case r.name == "==" && holds:
 		f.lo, f.hi = c, c
@@ -223,18 +223,18 @@ func (st *state) assume(v value, holds bool) {
 	default:
 		return
 	}
-	st.learn(f)
+	st.addFact(f)
 }
 
-// many reports whether condition v, if it holds or not, says that a number or a
+// impliesMany reports whether condition v, if it holds or not, says that a number or a
 // collection is larger than the scope: its loops are run no further.
-func many(v value, holds bool) bool {
+func impliesMany(v value, holds bool) bool {
 	if v.kind != symbol {
 		return false
 	}
 	r := v.ref
 	if r.name == "!" {
-		return many(r.vals[0], !holds)
+		return impliesMany(r.vals[0], !holds)
 	}
 	return !holds && (r.name == "<" || r.name == "<=") && len(r.vals) == 2 && r.vals[1].kind == number &&
 		r.vals[1].n >= maxElements

@@ -152,9 +152,9 @@ func (m *machine) settle(st *state) []*state {
 			g := st.ready[len(st.ready)-1]
 			st.ready = st.ready[:len(st.ready)-1]
 			for n := 0; alive && st.gs[g].status == running && !st.over; n++ {
-				alive = m.spend() && m.step(st, g)
+				alive = m.spendStep() && m.execInstruction(st, g)
 				if n == maxPlain {
-					alive = m.drop()
+					alive = m.dropState()
 				}
 			}
 		}
@@ -168,7 +168,7 @@ func (m *machine) settle(st *state) []*state {
 	return settled
 }
 
-func (m *machine) spend() bool {
+func (m *machine) spendStep() bool {
 	m.left--
 	if m.left < 0 {
 		m.truncated = true
@@ -176,15 +176,15 @@ func (m *machine) spend() bool {
 	return m.left >= 0
 }
 
-// drop leaves a state out: the states after it are not known.
-func (m *machine) drop() bool {
+// dropState leaves a state out: the states after it are not known.
+func (m *machine) dropState() bool {
 	m.truncated = true
 	return false
 }
 
-// step executes one instruction of goroutine g, and reports whether the state is still of use.
-func (m *machine) step(st *state, g int) bool {
-	f := st.top(g)
+// execInstruction executes one instruction of goroutine g, and reports whether the state is still of use.
+func (m *machine) execInstruction(st *state, g int) bool {
+	f := st.topFrame(g)
 	if f.leaving != staying {
 		return m.unwind(st, g, f)
 	}
@@ -194,10 +194,10 @@ func (m *machine) step(st *state, g int) bool {
 	case *ssa.If:
 		return m.branch(st, g, f, instr)
 	case *ssa.Jump:
-		m.enter(st, f, g, f.block.Succs[0])
+		m.enterBlock(st, f, g, f.block.Succs[0])
 		return true
 	case *ssa.Return:
-		return m.leave(st, g, f, instr)
+		return m.returnFrom(st, g, f, instr)
 	case *ssa.RunDefers:
 		return m.runDefer(st, g, f)
 	case *ssa.Panic:
@@ -216,7 +216,7 @@ func (m *machine) step(st *state, g int) bool {
 		return m.goStatement(st, g, f, instr)
 	case *ssa.Call:
 		fn, args, ok := m.callee(st, f, instr.Common())
-		return ok && m.call(st, g, deferred{instr, fn, args}, true)
+		return ok && m.startCall(st, g, deferred{instr, fn, args}, true)
 	// Operations on channels.
 	case *ssa.Send, *ssa.Select:
 		return m.atChannel(st, g, f, instr)
@@ -225,11 +225,11 @@ func (m *machine) step(st *state, g int) bool {
 			return m.atChannel(st, g, f, instr)
 		}
 	}
-	return m.plain(st, g, f, instr)
+	return m.execPlain(st, g, f, instr)
 }
 
-// enter goes to a block and sets its phis all at once.
-func (m *machine) enter(st *state, f *frame, g int, to *ssa.BasicBlock) {
+// enterBlock goes to a block and sets its phis all at once.
+func (m *machine) enterBlock(st *state, f *frame, g int, to *ssa.BasicBlock) {
 	from := f.block
 	f.block, f.pc = to, 0
 	clear(f.regs[m.layout(f.fn).shared:])
@@ -245,53 +245,53 @@ func (m *machine) enter(st *state, f *frame, g int, to *ssa.BasicBlock) {
 		if !ok {
 			break
 		}
-		vals = append(vals, m.value(st, f, phi.Edges[edge]))
+		vals = append(vals, m.valueOf(st, f, phi.Edges[edge]))
 	}
 	for i, v := range vals {
-		m.set(f, to.Instrs[i].(*ssa.Phi), v)
+		m.setRegister(f, to.Instrs[i].(*ssa.Phi), v)
 	}
 	f.pc = len(vals)
 }
 
 // branch goes both ways, where both may be; it jumps over code that does not matter.
 func (m *machine) branch(st *state, g int, f *frame, instr *ssa.If) bool {
-	cond := m.value(st, f, instr.Cond)
+	cond := m.valueOf(st, f, instr.Cond)
 	holds, known := st.decided(cond)
 	// Some branches are too much: one that does not matter, or that is taken again and again.
 	if !known {
-		if to := m.join(f.block); to != nil {
+		if to := m.joinBlock(f.block); to != nil {
 			m.jumpOver(st, g, f, to)
 			return true
 		}
 		if m.tooMany(f) || cond.kind != symbol {
-			return m.drop()
+			return m.dropState()
 		}
 		// Or one that the bounds decide, which is a guess where no loop asks.
-		holds = m.beginsPool(st, f, instr) || many(cond, false)
-		if known = holds || many(cond, true); known {
+		holds = m.beginsPool(st, f, instr) || impliesMany(cond, false)
+		if known = holds || impliesMany(cond, true); known {
 			st.assume(cond, holds)
 			if !m.repeats(f.block) {
-				m.guess(st, instr, int(1-truth(holds).n))
+				m.markGuess(st, instr, int(1-truthValue(holds).n))
 			}
 		}
 	}
 	// Both ways: this state goes on where the condition does not hold.
 	if !known {
-		other := st.fork()
-		m.guess(other, instr, 0)
-		m.guess(st, instr, 1)
+		other := st.copyState()
+		m.markGuess(other, instr, 0)
+		m.markGuess(st, instr, 1)
 		other.assume(cond, true)
-		m.enter(other, other.top(g), g, f.block.Succs[0])
+		m.enterBlock(other, other.topFrame(g), g, f.block.Succs[0])
 		other.ready = append(other.ready, g)
 		m.forked = append(m.forked, other)
-		f = st.top(g)
+		f = st.topFrame(g)
 		st.assume(cond, false)
 		holds = false
 	}
 	if holds {
-		m.enter(st, f, g, f.block.Succs[0])
+		m.enterBlock(st, f, g, f.block.Succs[0])
 	} else {
-		m.enter(st, f, g, f.block.Succs[1])
+		m.enterBlock(st, f, g, f.block.Succs[1])
 	}
 	return true
 }
@@ -326,7 +326,7 @@ func (m *machine) beginsPool(st *state, f *frame, instr *ssa.If) bool {
 	if !ok || cond.Op != token.LSS && cond.Op != token.LEQ && cond.Op != token.NEQ {
 		return false
 	}
-	from, to := m.value(st, f, cond.X), m.value(st, f, cond.Y)
+	from, to := m.valueOf(st, f, cond.X), m.valueOf(st, f, cond.Y)
 	first := from.kind == number && (from.n == 0 && cond.Op != token.LEQ || from.n == 1 && cond.Op == token.LEQ)
 	if !first || to.kind == symbol && to.ref.name == "len" {
 		return false
@@ -375,10 +375,10 @@ func startsGoroutine(instr ssa.Instruction) bool {
 	return callee != nil && callee.Signature.Recv() != nil && callee.Name() == "Go"
 }
 
-// guess marks a state of a test that takes a branch with an unknown
+// markGuess marks a state of a test that takes a branch with an unknown
 // condition: a test passes on data that the simulation does not see. It expects the way
 // that does not fail, and the one without an error.
-func (m *machine) guess(st *state, instr *ssa.If, way int) {
+func (m *machine) markGuess(st *state, instr *ssa.If, way int) {
 	succs := instr.Block().Succs
 	if !m.test || Fails(succs[1-way]) {
 		return
@@ -416,8 +416,8 @@ func (m *machine) tooMany(f *frame) bool {
 	return forks[f.block] > maxForks
 }
 
-// value returns the value of v in the frame.
-func (m *machine) value(st *state, f *frame, v ssa.Value) value {
+// valueOf returns the value of v in the frame.
+func (m *machine) valueOf(st *state, f *frame, v ssa.Value) value {
 	switch v := v.(type) {
 	case *ssa.Const:
 		return m.in.constant(v)
@@ -426,7 +426,7 @@ func (m *machine) value(st *state, f *frame, v ssa.Value) value {
 	case *ssa.Global:
 		id := m.objectID(v, 0, 0)
 		if id >= int64(len(st.objs)) || st.objs[id] == nil {
-			st.put(id, &object{base: value{kind: symbol, ref: m.in.get('s', "", v, nil, 0)}, escaped: true})
+			st.putObject(id, &object{base: value{kind: symbol, ref: m.in.intern('s', "", v, nil, 0)}, escaped: true})
 		}
 		return value{kind: address, n: id}
 	case *ssa.Builtin:
@@ -438,21 +438,21 @@ func (m *machine) value(st *state, f *frame, v ssa.Value) value {
 func (m *machine) values(st *state, f *frame, list []ssa.Value) []value {
 	vals := make([]value, len(list))
 	for i, v := range list {
-		vals[i] = m.value(st, f, v)
+		vals[i] = m.valueOf(st, f, v)
 	}
 	return vals
 }
 
-func (m *machine) set(f *frame, v ssa.Value, to value) { f.regs[m.layout(f.fn).regs[v]] = to }
+func (m *machine) setRegister(f *frame, v ssa.Value, to value) { f.regs[m.layout(f.fn).regs[v]] = to }
 
-// fresh returns a new symbol for the outcome of instruction at. The facts of
+// freshSymbol returns a new symbol for the outcome of instruction at. The facts of
 // the one before are forgotten.
-func (m *machine) fresh(st *state, g int, at any) value {
+func (m *machine) freshSymbol(st *state, g int, at any) value {
 	v := m.in.symbolAt(at, g, len(st.gs[g].frames))
 	m.left -= (len(st.facts) + len(st.objs)) / perStep
 	st.forget(v.ref)
 	return v
 }
 
-// elem returns the type that pointer type t points to.
-func elem(t types.Type) types.Type { return t.Underlying().(*types.Pointer).Elem() }
+// pointedType returns the type that pointer type t points to.
+func pointedType(t types.Type) types.Type { return t.Underlying().(*types.Pointer).Elem() }

@@ -12,7 +12,7 @@ import (
 	"github.com/interlock-go/interlock/analyzers/pass/ir"
 )
 
-// model stands for a function of another package. As machine.call does, it reports
+// model stands for a function of another package. As machine.startCall does, it reports
 // whether the state is still of use.
 type model func(m *machine, st *state, g int, d deferred, inLine bool) bool
 
@@ -31,8 +31,8 @@ func init() {
 		"(*sync.RWMutex).RUnlock":  atOnce(runlock),
 		"(*sync.RWMutex).TryLock":  tryLock(false),
 		"(*sync.RWMutex).TryRLock": tryLock(true),
-		"(*sync.WaitGroup).Add":    add,
-		"(*sync.WaitGroup).Done":   atOnce(done),
+		"(*sync.WaitGroup).Add":    addToWaitGroup,
+		"(*sync.WaitGroup).Done":   atOnce(addDone),
 		"(*sync.WaitGroup).Wait":   atLock(opWait),
 		"(*sync.WaitGroup).Go":     goCounted,
 		"(*sync.Cond).Wait":        atLock(opCondWait),
@@ -56,25 +56,25 @@ func init() {
 		"context.WithTimeout":  withCancel(true),
 		"context.WithDeadline": withCancel(true),
 
-		"time.After":     timer(true),
-		"time.Tick":      timer(false),
+		"time.After":     timerModel(true),
+		"time.Tick":      timerModel(false),
 		"time.NewTimer":  timerStruct(true),
 		"time.NewTicker": timerStruct(false),
 
-		"(*time.Timer).Stop":   arm(false),
-		"(*time.Timer).Reset":  arm(true),
-		"(*time.Ticker).Stop":  arm(false),
-		"(*time.Ticker).Reset": arm(true),
+		"(*time.Timer).Stop":   resetTimer(false),
+		"(*time.Timer).Reset":  resetTimer(true),
+		"(*time.Ticker).Stop":  resetTimer(false),
+		"(*time.Ticker).Reset": resetTimer(true),
 
 		"time.AfterFunc": afterFunc,
 
 		"(*testing.T).Run":          runSubtest,
 		"(*testing.common).Cleanup": cleanup,
-		"runtime.Goexit":            exit(false),
-		"os.Exit":                   over,
-		"log.Fatal":                 over,
-		"log.Fatalf":                over,
-		"log.Fatalln":               over,
+		"runtime.Goexit":            exitGoroutine(false),
+		"os.Exit":                   endTest,
+		"log.Fatal":                 endTest,
+		"log.Fatalf":                endTest,
+		"log.Fatalln":               endTest,
 	}
 	for name, f := range entries {
 		models["(*sync.Map)."+name] = onEntry(f)
@@ -94,9 +94,9 @@ func modelOf(fn *ssa.Function) model {
 	}
 	switch ends, atOnce := knowledge.EndsTest(obj); {
 	case atOnce:
-		return exit(true)
+		return exitGoroutine(true)
 	case ends:
-		return fail
+		return failTest
 	}
 	return models[obj.Origin().FullName()]
 }
@@ -106,7 +106,7 @@ func harmless(fn *ssa.Function) bool { return knowledge.KeepsNothing(ir.Declared
 // nextText returns the call by which a function of package fmt and the like asks the next of its arguments for its
 // text, and notes that it is made: the call of fn is executed again when it has returned.
 func (m *machine) nextText(st *state, g int, fn *ssa.Function, d deferred) (deferred, bool) {
-	f := st.top(g)
+	f := st.topFrame(g)
 	args := m.printedArgs(st, fn, d)
 	for ; f.printed < len(args); f.printed++ {
 		v := args[f.printed]
@@ -153,7 +153,7 @@ func (m *machine) printedArgs(st *state, fn *ssa.Function, d deferred) []value {
 	from, n := list.bounds()
 	for i := range n {
 		if !formatted || int(i) < len(verbs) && strings.IndexByte("svq", verbs[i]) >= 0 {
-			args = append(args, m.load(st, list.n, m.in.place(nil, from+i), types.NewInterfaceType(nil, nil)))
+			args = append(args, m.loadPlace(st, list.n, m.in.internPlace(nil, from+i), types.NewInterfaceType(nil, nil)))
 		}
 	}
 	return args
@@ -211,7 +211,7 @@ func (m *machine) callSpecial(st *state, g int, d deferred, inLine bool) bool {
 		d.args = bound
 		return atLock(opClose)(m, st, g, d, inLine)
 	case "context.Done":
-		return m.finish(st, g, d, inLine, m.done(bound[0]))
+		return m.finish(st, g, d, inLine, m.doneChannel(bound[0]))
 	case "context.Err":
 		if err := m.contextError(st, bound[0]); err.kind != none {
 			return m.finish(st, g, d, inLine, err)
@@ -222,7 +222,7 @@ func (m *machine) callSpecial(st *state, g int, d deferred, inLine bool) bool {
 	}
 	if strings.HasPrefix(name, "context.") || name == "unknown" {
 		st.clouded = st.clouded || name == "unknown" && !quietMethod(d.call.Common())
-		return m.finish(st, g, d, inLine, m.fresh(st, g, d.call))
+		return m.finish(st, g, d, inLine, m.freshSymbol(st, g, d.call))
 	}
 	return m.finish(st, g, d, inLine, m.builtin(st, g, d))
 }
@@ -231,25 +231,25 @@ func (m *machine) callSpecial(st *state, g int, d deferred, inLine bool) bool {
 // be done; no value where neither is known.
 func (m *machine) contextError(st *state, ctx value) value {
 	ended := false
-	switch done := m.done(ctx); done.kind {
+	switch done := m.doneChannel(ctx); done.kind {
 	case null:
 		return nilValue
 	case address:
 		o := st.objs[done.n]
 		ended = o.ch != nil && o.ch.closed
 	case symbol:
-		ended, _ = st.decided(m.in.term("closed", 0, done))
+		ended, _ = st.decided(m.in.internTerm("closed", 0, done))
 	}
 	if !ended {
 		return value{}
 	}
-	return m.in.boxed(types.Universe.Lookup("error").Type(), m.in.term("context.Err", 0, ctx))
+	return m.in.internBoxed(types.Universe.Lookup("error").Type(), m.in.internTerm("context.Err", 0, ctx))
 }
 
-// done returns the channel of a context.
-func (m *machine) done(ctx value) value {
+// doneChannel returns the channel of a context.
+func (m *machine) doneChannel(ctx value) value {
 	if ctx.kind == symbol {
-		return m.in.term("done", 0, ctx)
+		return m.in.internTerm("done", 0, ctx)
 	}
 	return ctx.ref.vals[0]
 }
@@ -269,7 +269,7 @@ func newError(m *machine, st *state, g int, d deferred, inLine bool) bool {
 }
 
 func (m *machine) madeError(st *state, g int, d deferred) value {
-	return m.in.boxed(types.Universe.Lookup("error").Type(), m.fresh(st, g, d.call))
+	return m.in.internBoxed(types.Universe.Lookup("error").Type(), m.freshSymbol(st, g, d.call))
 }
 
 // outcome returns the result of a call of fn, which is not run.
@@ -277,7 +277,7 @@ func (m *machine) outcome(st *state, g int, d deferred, fn *ssa.Function) value 
 	if fn.String() == "fmt.Errorf" {
 		return m.madeError(st, g, d)
 	}
-	return m.fresh(st, g, d.call)
+	return m.freshSymbol(st, g, d.call)
 }
 
 func sameContext(m *machine, st *state, g int, d deferred, inLine bool) bool {
@@ -288,32 +288,32 @@ func sameContext(m *machine, st *state, g int, d deferred, inLine bool) bool {
 func withCancel(timeout bool) model {
 	return func(m *machine, st *state, g int, d deferred, inLine bool) bool {
 		done := &channel{size: no, fires: timeout}
-		ch := m.make(st, d.call, g, &object{ch: done})
+		ch := m.makeObject(st, d.call, g, &object{ch: done})
 		if ch.kind == none {
 			return false
 		}
 		if p := d.args[0]; p.kind != closure {
 			done.fires = true // others may cancel the parent
 		} else if parent := p.ref.vals[0]; parent.kind == address {
-			o := st.edit(parent.n)
+			o := st.editObject(parent.n)
 			c := *o.ch
 			c.children = append(c.children[:len(c.children):len(c.children)], ch.n)
 			o.ch = &c
 			done.fires = done.fires || c.fires
 		}
 		ctx := m.in.special("context", ch)
-		return m.finish(st, g, d, inLine, m.in.tuple(ctx, m.in.special("cancel", ch)))
+		return m.finish(st, g, d, inLine, m.in.internTuple(ctx, m.in.special("cancel", ch)))
 	}
 }
 
 // groupWithContext makes an errgroup.Group and its context.
 func groupWithContext(m *machine, st *state, g int, d deferred, inLine bool) bool {
-	group := m.make(st, d.call, g, &object{})
-	ch := m.make(st, d.fn.ref.at, g, &object{ch: &channel{size: no, fires: true}})
+	group := m.makeObject(st, d.call, g, &object{})
+	ch := m.makeObject(st, d.fn.ref.at, g, &object{ch: &channel{size: no, fires: true}})
 	if group.kind == none || ch.kind == none {
 		return false
 	}
-	return m.finish(st, g, d, inLine, m.in.tuple(group, m.in.special("context", ch)))
+	return m.finish(st, g, d, inLine, m.in.internTuple(group, m.in.special("context", ch)))
 }
 
 // setLimit lets some goroutines of a group wait for others.
@@ -322,70 +322,71 @@ func setLimit(m *machine, st *state, g int, d deferred, inLine bool) bool {
 	return m.finish(st, g, d, inLine, nilValue)
 }
 
-func timer(once bool) model {
+func timerModel(once bool) model {
 	return func(m *machine, st *state, g int, d deferred, inLine bool) bool {
-		return m.finish(st, g, d, inLine, m.make(st, d.call, g, &object{ch: &channel{size: num(1), fires: true, once: once}}))
+		ch := &channel{size: numberValue(1), fires: true, once: once}
+		return m.finish(st, g, d, inLine, m.makeObject(st, d.call, g, &object{ch: ch}))
 	}
 }
 
 // timerStruct makes a Timer, which fires once, or a Ticker.
 func timerStruct(once bool) model {
 	return func(m *machine, st *state, g int, d deferred, inLine bool) bool {
-		t := m.make(st, d.call, g, &object{})
-		ch := m.make(st, d.fn.ref.at, g, &object{ch: &channel{size: num(1), fires: true, once: once}})
+		t := m.makeObject(st, d.call, g, &object{})
+		ch := m.makeObject(st, d.fn.ref.at, g, &object{ch: &channel{size: numberValue(1), fires: true, once: once}})
 		if t.kind == none || ch.kind == none {
 			return false
 		}
-		m.store(st, t.n, m.in.place(nil, 0), ch) // C is the first field
+		m.storePlace(st, t.n, m.in.internPlace(nil, 0), ch) // C is the first field
 		return m.finish(st, g, d, inLine, t)
 	}
 }
 
-// arm stops a Timer or Ticker or sets it again, and returns whether it was still to fire; nothing is received from it
-// after Stop. Whether the function of one that has one has run is not known.
-func arm(again bool) model {
+// resetTimer stops a Timer or Ticker or sets it again, and returns whether it was still to fire; nothing is received
+// from it after Stop. Whether the function of one that has one has run is not known.
+func resetTimer(again bool) model {
 	return func(m *machine, st *state, g int, d deferred, inLine bool) bool {
 		id, p, ok := m.target(st, d.args[0])
 		if !ok {
 			return false
 		}
-		ch := m.load(st, id, m.in.place(p, 0), types.Typ[types.UntypedNil])
+		ch := m.loadPlace(st, id, m.in.internPlace(p, 0), types.Typ[types.UntypedNil])
 		if ch.kind != address || st.objs[ch.n].ch == nil {
 			st.clouded = true
-			return m.finish(st, g, d, inLine, m.fresh(st, g, d.call))
+			return m.finish(st, g, d, inLine, m.freshSymbol(st, g, d.call))
 		}
 		fires := st.objs[ch.n].ch.fires
 		m.editChannel(st, ch, func(c *channel) { c.fires = again })
-		return m.finish(st, g, d, inLine, truth(fires))
+		return m.finish(st, g, d, inLine, truthValue(fires))
 	}
 }
 
 // afterFunc starts the function of a Timer at once, and returns the Timer, which has no channel.
 func afterFunc(m *machine, st *state, g int, d deferred, inLine bool) bool {
-	t := m.make(st, d.call, g, &object{})
+	t := m.makeObject(st, d.call, g, &object{})
 	if t.kind == none {
 		return false
 	}
-	m.store(st, t.n, m.in.place(nil, 0), nilValue) // C
-	return m.finish(st, g, d, inLine, t) && m.start(st, g, d.call, d.args[1], nil, hook{})
+	m.storePlace(st, t.n, m.in.internPlace(nil, 0), nilValue) // C
+	return m.finish(st, g, d, inLine, t) && m.startGoroutine(st, g, d.call, d.args[1], nil, hook{})
 }
 
-// exit ends the goroutine, after its deferred calls.
-func exit(fails bool) model {
+// exitGoroutine ends the goroutine, after its deferred calls.
+func exitGoroutine(fails bool) model {
 	return func(m *machine, st *state, g int, d deferred, inLine bool) bool {
 		st.failed = st.failed || fails && g == 0
 		st.failing = st.failing || fails
-		st.top(g).leaving = exiting
+		st.topFrame(g).leaving = exiting
 		return true
 	}
 }
 
-func fail(m *machine, st *state, g int, d deferred, inLine bool) bool {
+func failTest(m *machine, st *state, g int, d deferred, inLine bool) bool {
 	st.failed, st.failing = st.failed || g == 0, true
 	return m.finish(st, g, d, inLine, nilValue)
 }
 
-func over(m *machine, st *state, g int, d deferred, inLine bool) bool {
+func endTest(m *machine, st *state, g int, d deferred, inLine bool) bool {
 	st.over = true
 	return true
 }
@@ -393,16 +394,16 @@ func over(m *machine, st *state, g int, d deferred, inLine bool) bool {
 // runSubtest runs the subtest in place: those that are parallel come later, but do the same.
 func runSubtest(m *machine, st *state, g int, d deferred, inLine bool) bool {
 	d.fn, d.args = d.args[2], d.args[:1]
-	return m.call(st, g, d, inLine)
+	return m.startCall(st, g, d, inLine)
 }
 
 // newCond makes a Cond with the argument as its field L, the second one.
 func newCond(m *machine, st *state, g int, d deferred, inLine bool) bool {
-	c := m.make(st, d.call, g, &object{})
+	c := m.makeObject(st, d.call, g, &object{})
 	if c.kind == none {
 		return false
 	}
-	m.store(st, c.n, m.in.place(nil, condL), d.args[0])
+	m.storePlace(st, c.n, m.in.internPlace(nil, condL), d.args[0])
 	return m.finish(st, g, d, inLine, c)
 }
 

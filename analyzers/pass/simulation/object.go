@@ -53,8 +53,8 @@ type hold struct {
 	call int // the number of the frame
 }
 
-// edit returns the object for changes.
-func (st *state) edit(id int64) *object {
+// editObject returns the object for changes.
+func (st *state) editObject(id int64) *object {
 	o := st.objs[id]
 	if o.stamp != st.stamp {
 		c := *o
@@ -67,7 +67,7 @@ func (st *state) edit(id int64) *object {
 	return o
 }
 
-func (st *state) put(id int64, o *object) {
+func (st *state) putObject(id int64, o *object) {
 	for int64(len(st.objs)) <= id {
 		st.objs = append(st.objs, nil)
 	}
@@ -75,8 +75,8 @@ func (st *state) put(id int64, o *object) {
 	st.objs[id] = o
 }
 
-// under reports whether place p is base or within it, and the steps on the way.
-func under(p, base *ref) (steps []int64, ok bool) {
+// placeWithin reports whether place p is base or within it, and the steps on the way.
+func placeWithin(p, base *ref) (steps []int64, ok bool) {
 	for ; p != base; p = p.parent {
 		if p == nil {
 			return nil, false
@@ -89,13 +89,13 @@ func under(p, base *ref) (steps []int64, ok bool) {
 
 func (m *machine) follow(base *ref, steps []int64) *ref {
 	for _, s := range steps {
-		base = m.in.place(base, s)
+		base = m.in.internPlace(base, s)
 	}
 	return base
 }
 
-// load returns the value at place p of an object, of type t.
-func (m *machine) load(st *state, id int64, p *ref, t types.Type) value {
+// loadPlace returns the value at place p of an object, of type t.
+func (m *machine) loadPlace(st *state, id int64, p *ref, t types.Type) value {
 	o := st.objs[id]
 	if v, ok := o.cells[p]; ok && v.kind != record {
 		return v
@@ -110,7 +110,7 @@ func (m *machine) load(st *state, id int64, p *ref, t types.Type) value {
 		steps = append(steps, q.n)
 		if v, ok := o.cells[q.parent]; ok && v.kind == symbol {
 			for _, s := range slices.Backward(steps) {
-				v = m.in.term("field", s, v)
+				v = m.in.internTerm("field", s, v)
 			}
 			return v
 		}
@@ -118,14 +118,14 @@ func (m *machine) load(st *state, id int64, p *ref, t types.Type) value {
 	if o.base.kind != none {
 		v := o.base
 		if p == nil && m.isErrorVariable(v.ref.at) {
-			return m.in.boxed(t, m.in.term("load", 0, v))
+			return m.in.internBoxed(t, m.in.internTerm("load", 0, v))
 		}
 		for _, s := range slices.Backward(steps) {
-			v = m.in.term("field", s, v)
+			v = m.in.internTerm("field", s, v)
 		}
-		return m.in.term("load", 0, v)
+		return m.in.internTerm("load", 0, v)
 	}
-	return zero(&m.in, t)
+	return zeroValue(&m.in, t)
 }
 
 // isErrorVariable reports whether at is a package variable for an error, which holds one from the start:
@@ -140,14 +140,14 @@ func (m *machine) isErrorVariable(at any) bool {
 	}
 	is, known := m.errors[global]
 	if !known {
-		is = types.Identical(elem(global.Type()), types.Universe.Lookup("error").Type()) && isSet(global)
+		is = types.Identical(pointedType(global.Type()), types.Universe.Lookup("error").Type()) && isInitialised(global)
 		m.errors[global] = is
 	}
 	return is
 }
 
-// isSet reports whether the declaration of a package variable sets it. Of other packages it is taken for granted.
-func isSet(global *ssa.Global) bool {
+// isInitialised reports whether the declaration of a package variable sets it. Of other packages it is assumed.
+func isInitialised(global *ssa.Global) bool {
 	start := global.Pkg.Func("init")
 	if start == nil || len(start.Blocks) == 0 {
 		return true
@@ -165,18 +165,18 @@ func isSet(global *ssa.Global) bool {
 // loadAll returns the struct or array at place p.
 func (m *machine) loadAll(o *object, p *ref) value {
 	if o.base.kind != none {
-		return m.in.term("load", placeID(p), o.base)
+		return m.in.internTerm("load", placeID(p), o.base)
 	}
 	var places []*ref
 	for q := range o.cells {
-		if _, ok := under(q, p); ok && q != p {
+		if _, ok := placeWithin(q, p); ok && q != p {
 			places = append(places, q)
 		}
 	}
 	slices.SortFunc(places, func(a, b *ref) int { return a.id - b.id })
 	var cells []value
 	for _, q := range places {
-		steps, _ := under(q, p)
+		steps, _ := placeWithin(q, p)
 		cells = append(cells, value{kind: text, ref: m.follow(nil, steps)}, o.cells[q])
 	}
 	return m.in.record(cells)
@@ -189,15 +189,15 @@ func placeID(p *ref) int64 {
 	return int64(p.id)
 }
 
-// store puts v at place p.
-func (m *machine) store(st *state, id int64, p *ref, v value) {
-	o := st.edit(id)
+// storePlace puts v at place p.
+func (m *machine) storePlace(st *state, id int64, p *ref, v value) {
+	o := st.editObject(id)
 	m.left -= len(o.cells)
 	if o.cells == nil {
 		o.cells = map[*ref]value{}
 	}
 	for q := range o.cells {
-		if _, ok := under(q, p); ok {
+		if _, ok := placeWithin(q, p); ok {
 			delete(o.cells, q)
 		}
 	}
@@ -205,7 +205,7 @@ func (m *machine) store(st *state, id int64, p *ref, v value) {
 		o.cells[p] = v
 	} else {
 		for i := 0; i < len(v.ref.vals); i += 2 {
-			steps, _ := under(v.ref.vals[i].ref, nil)
+			steps, _ := placeWithin(v.ref.vals[i].ref, nil)
 			o.cells[m.follow(p, steps)] = v.ref.vals[i+1]
 		}
 	}
@@ -214,15 +214,15 @@ func (m *machine) store(st *state, id int64, p *ref, v value) {
 	}
 }
 
-// part returns a field or element of a struct or array value.
-func (m *machine) part(v value, n int64, t types.Type) value {
+// selectPart returns a field or element of a struct or array value.
+func (m *machine) selectPart(v value, n int64, t types.Type) value {
 	if v.kind != record {
-		return m.in.term("field", n, v)
+		return m.in.internTerm("field", n, v)
 	}
-	first := m.in.place(nil, n)
+	first := m.in.internPlace(nil, n)
 	var cells []value
 	for i := 0; i < len(v.ref.vals); i += 2 {
-		steps, ok := under(v.ref.vals[i].ref, first)
+		steps, ok := placeWithin(v.ref.vals[i].ref, first)
 		switch {
 		case !ok:
 		case len(steps) == 0:
@@ -234,7 +234,7 @@ func (m *machine) part(v value, n int64, t types.Type) value {
 	if len(cells) > 0 {
 		return m.in.record(cells)
 	}
-	return zero(&m.in, t)
+	return zeroValue(&m.in, t)
 }
 
 // target returns the object and place that pointer v leads to. The target of an unknown
@@ -246,7 +246,7 @@ func (m *machine) target(st *state, v value) (id int64, place *ref, ok bool) {
 	case symbol:
 		id := m.objectID(v.ref, 0, 0)
 		if id >= int64(len(st.objs)) || st.objs[id] == nil {
-			st.put(id, &object{base: v, escaped: true})
+			st.putObject(id, &object{base: v, escaped: true})
 		}
 		return id, nil, true
 	}
@@ -270,15 +270,15 @@ type objectKey struct {
 	n  int64
 }
 
-// make adds an object that instruction at of goroutine g makes. The number of
+// makeObject adds an object that instruction at of goroutine g makes. The number of
 // one that it has made before is used again when nothing leads to that any more.
-func (m *machine) make(st *state, at any, g int, o *object) value {
+func (m *machine) makeObject(st *state, at any, g int, o *object) value {
 	for n := int64(0); ; n++ {
 		m.left -= len(st.objs) / perStep
 		id := m.objectID(at, g, n)
 		if id >= int64(len(st.objs)) || st.objs[id] == nil || !st.reachable(id) {
-			st.put(id, o)
-			st.renew(id)
+			st.putObject(id, o)
+			st.forgetAccesses(id)
 			return value{kind: address, n: id}
 		}
 		if n == maxAlike {
@@ -302,7 +302,7 @@ func (m *machine) escape(st *state, v value) {
 			}
 			visited[v.n] = true
 			if !st.objs[v.n].escaped {
-				st.edit(v.n).escaped = true
+				st.editObject(v.n).escaped = true
 			}
 			st.objs[v.n].values(visit)
 		case closure, tuple, record, boxed:

@@ -7,13 +7,13 @@ func TestEscapeInCircle(t *testing.T) {
 	outside, place := &ref{id: 1}, &ref{id: 2}
 	inner := &object{}
 	st := &state{}
-	st.put(0, &object{
+	st.putObject(0, &object{
 		base: value{kind: symbol, ref: outside}, escaped: true,
 		cells: map[*ref]value{nil: {kind: record, ref: &ref{vals: []value{
 			{kind: address, n: 0, ref: place}, {kind: address, n: 1},
 		}}}},
 	})
-	st.put(1, inner)
+	st.putObject(1, inner)
 
 	new(machine).escape(st, value{kind: address, n: 0})
 	if !st.objs[1].escaped {
@@ -26,7 +26,7 @@ func TestForgetKeepsObject(t *testing.T) {
 	root := &ref{id: 1}
 	made, lock := &ref{id: 2, roots: []*ref{root}}, &ref{id: 3}
 	st := &state{}
-	st.put(0, &object{
+	st.putObject(0, &object{
 		base: value{kind: symbol, ref: made}, escaped: true,
 		syncs: map[*ref]lockState{lock: {writer: hold{g: 1}}},
 	})

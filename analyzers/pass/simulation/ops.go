@@ -63,12 +63,12 @@ func atLock(k Kind) model {
 		if len(d.args) > 0 {
 			on = d.args[0]
 		}
-		return m.wait(st, g, op{kind: k, instr: d.call, call: d, inLine: inLine, on: on})
+		return m.waitFor(st, g, op{kind: k, instr: d.call, call: d, inLine: inLine, on: on})
 	}
 }
 
-func (m *machine) wait(st *state, g int, o op) bool {
-	gr := st.editG(g)
+func (m *machine) waitFor(st *state, g int, o op) bool {
+	gr := st.editGoroutine(g)
 	gr.status, gr.op = waiting, o
 	return true
 }
@@ -80,7 +80,7 @@ func atOnce(change func(m *machine, st *state, g int, l *lockState) bool) model 
 		ok := true
 		st.release(g)
 		if !m.editLock(st, d.args[0], func(l *lockState) { ok = change(m, st, g, l) }) || !ok {
-			return m.drop()
+			return m.dropState()
 		}
 		return m.finish(st, g, d, inLine, nilValue)
 	}
@@ -92,7 +92,7 @@ func (m *machine) editLock(st *state, v value, change func(*lockState)) bool {
 	if !ok {
 		return false
 	}
-	o := st.edit(id)
+	o := st.editObject(id)
 	l := o.syncs[p]
 	l.readers, l.waiters = slices.Clone(l.readers), slices.Clone(l.waiters)
 	change(&l)
@@ -111,8 +111,8 @@ func (m *machine) lockAt(st *state, v value) (l lockState, foreign bool) {
 	return st.objs[id].syncs[p], st.objs[id].escaped
 }
 
-// hold is goroutine g, which takes a lock at an instruction of its innermost function.
-func (m *machine) hold(st *state, g int, at ssa.Instruction) hold {
+// holdLock is goroutine g, which takes a lock at an instruction of its innermost function.
+func (m *machine) holdLock(st *state, g int, at ssa.Instruction) hold {
 	h := hold{g: g + 1, at: at}
 	for _, f := range st.gs[g].frames {
 		if f.fn.Synthetic == "" { // the method of an embedded lock is called by one that the compiler has made
@@ -151,10 +151,10 @@ func tryLock(read bool) model {
 			switch {
 			case l.writer.g != 0 || !read && len(l.readers) > 0:
 			case read:
-				l.readers = append(l.readers, m.hold(st, g, d.call))
+				l.readers = append(l.readers, m.holdLock(st, g, d.call))
 				result = yes
 			default:
-				l.writer = m.hold(st, g, d.call)
+				l.writer = m.holdLock(st, g, d.call)
 				result = yes
 			}
 		})
@@ -162,20 +162,20 @@ func tryLock(read bool) model {
 	}
 }
 
-func done(m *machine, st *state, g int, l *lockState) bool {
+func addDone(m *machine, st *state, g int, l *lockState) bool {
 	l.count--
 	return true
 }
 
-// add counts a WaitGroup up, which is a stop, or down.
-func add(m *machine, st *state, g int, d deferred, inLine bool) bool {
+// addToWaitGroup counts a WaitGroup up, which is a stop, or down.
+func addToWaitGroup(m *machine, st *state, g int, d deferred, inLine bool) bool {
 	n := d.args[1]
 	if n.kind == symbol && inLine {
 		n = m.choose(st, g, n)
 		d.args = []value{d.args[0], n}
 	}
 	if n.kind != number {
-		return m.drop()
+		return m.dropState()
 	}
 	if n.n < 0 {
 		lower := func(_ *machine, _ *state, _ int, l *lockState) bool { l.count += n.n; return true }
@@ -187,9 +187,9 @@ func add(m *machine, st *state, g int, d deferred, inLine bool) bool {
 // choose decides how large an unknown number is: the other choices execute the
 // instruction at hand again.
 func (m *machine) choose(st *state, g int, v value) value {
-	f := st.fact(v.ref)
+	f := st.factOf(v.ref)
 	if f.lo == f.hi {
-		return num(f.lo)
+		return numberValue(f.lo)
 	}
 	low, high := max(f.lo, 0), min(f.hi, maxElements)
 	if low > high {
@@ -197,24 +197,24 @@ func (m *machine) choose(st *state, g int, v value) value {
 	}
 	st.failed = st.failed || m.test
 	for n := low; n < high; n++ {
-		other := st.fork()
-		other.learn(fact{v.ref, n, n})
+		other := st.copyState()
+		other.addFact(fact{v.ref, n, n})
 		other.ready = append(other.ready, g)
 		m.forked = append(m.forked, other)
 	}
-	st.learn(fact{v.ref, high, high})
-	return num(high)
+	st.addFact(fact{v.ref, high, high})
+	return numberValue(high)
 }
 
 // goCounted is the method Go of a WaitGroup.
 func goCounted(m *machine, st *state, g int, d deferred, inLine bool) bool {
 	m.editLock(st, d.args[0], func(l *lockState) { l.count++ })
 	return m.finish(st, g, d, inLine, nilValue) &&
-		m.start(st, g, d.call, d.args[1], nil, hook{on: d.args[0], count: true})
+		m.startGoroutine(st, g, d.call, d.args[1], nil, hook{on: d.args[0], count: true})
 }
 
-// moves lists the possible next steps: for each, the states that it leads to.
-func (m *machine) moves(st *state) []move {
+// listMoves lists the possible next steps: for each, the states that it leads to.
+func (m *machine) listMoves(st *state) []move {
 	if st.over {
 		return nil
 	}
@@ -227,7 +227,7 @@ func (m *machine) moves(st *state) []move {
 		case opSend, opReceive, opSelect:
 			all = append(all, m.channelMoves(st, g, gr.op)...)
 		case opClose:
-			all = append(all, move{g, -1, m.close})
+			all = append(all, move{g, -1, m.closeChannel})
 		default:
 			if do := m.lockMove(st, g, gr.op); do != nil {
 				all = append(all, move{g, -1, do})
@@ -268,7 +268,7 @@ func (m *machine) lockMove(st *state, g int, o op) func(*state, int) bool {
 		return m.addOne
 	case opWait:
 		if l.count <= 0 || foreign {
-			return helped(l.count > 0, m.pass)
+			return helped(l.count > 0, m.passUnblocked)
 		}
 	case opCondWait:
 		switch {
@@ -286,7 +286,7 @@ func (m *machine) lockMove(st *state, g int, o op) func(*state, int) bool {
 		case 0:
 			return m.runOnce
 		case onceDone:
-			return m.pass
+			return m.passUnblocked
 		}
 	}
 	return nil
@@ -311,11 +311,11 @@ func (m *machine) isLockAlone(st *state, v value) bool {
 	return ok && place == nil && st.objs[id].base.kind == none
 }
 
-func (m *machine) pass(st *state, g int) bool {
+func (m *machine) passUnblocked(st *state, g int) bool {
 	o := st.gs[g].op
 	result := nilValue
 	if sig := o.call.call.Common().Signature(); sig.Results().Len() > 0 { // Wait of an errgroup
-		result = m.fresh(st, g, o.call.call)
+		result = m.freshSymbol(st, g, o.call.call)
 	}
 	return m.finish(st, g, o.call, o.inLine, result)
 }
@@ -323,30 +323,30 @@ func (m *machine) pass(st *state, g int) bool {
 func (m *machine) takeLock(st *state, g int) bool {
 	o := st.gs[g].op
 	m.editLock(st, o.on, func(l *lockState) {
-		l.writer = m.hold(st, g, o.instr)
+		l.writer = m.holdLock(st, g, o.instr)
 		if o.phase == queued {
 			l.waiting--
 		}
 	})
-	return m.pass(st, g)
+	return m.passUnblocked(st, g)
 }
 
 func (m *machine) queueWriter(st *state, g int) bool {
 	m.editLock(st, st.gs[g].op.on, func(l *lockState) { l.waiting++ })
-	st.editG(g).op.phase = queued
+	st.editGoroutine(g).op.phase = queued
 	return true
 }
 
 func (m *machine) takeRLock(st *state, g int) bool {
 	o := st.gs[g].op
-	m.editLock(st, o.on, func(l *lockState) { l.readers = append(l.readers, m.hold(st, g, o.instr)) })
-	return m.pass(st, g)
+	m.editLock(st, o.on, func(l *lockState) { l.readers = append(l.readers, m.holdLock(st, g, o.instr)) })
+	return m.passUnblocked(st, g)
 }
 
 func (m *machine) addOne(st *state, g int) bool {
 	o := st.gs[g].op
 	m.editLock(st, o.on, func(l *lockState) { l.count += o.call.args[1].n })
-	return m.pass(st, g)
+	return m.passUnblocked(st, g)
 }
 
 // locker returns the lock of a Cond; not ok where it is not one of the scope.
@@ -355,7 +355,7 @@ func (m *machine) locker(st *state, cond value) (lock value, ok bool) {
 	if !ok {
 		return value{}, false
 	}
-	l := m.load(st, id, m.in.place(p, condL), types.Typ[types.UntypedNil])
+	l := m.loadPlace(st, id, m.in.internPlace(p, condL), types.Typ[types.UntypedNil])
 	if l.kind != boxed {
 		return value{}, false
 	}
@@ -381,19 +381,19 @@ func (m *machine) enqueue(st *state, g int) bool {
 	if !ok {
 		m.escape(st, o.on)
 		st.forgetMemory()
-		return m.pass(st, g)
+		return m.passUnblocked(st, g)
 	}
 	st.release(g)
 	m.editLock(st, lock, func(l *lockState) { l.writer = hold{} })
 	m.editLock(st, o.on, func(l *lockState) { l.waiters = append(l.waiters, g) })
-	st.editG(g).op.phase = queued
+	st.editGoroutine(g).op.phase = queued
 	return true
 }
 
 // wakeSelf is a signal from outside, by code that has changed something.
 func (m *machine) wakeSelf(st *state, g int) bool {
 	st.forgetMemory()
-	st.editG(g).op.phase = signalled
+	st.editGoroutine(g).op.phase = signalled
 	return true
 }
 
@@ -405,8 +405,8 @@ func (m *machine) relock(st *state, g int, o op) func(*state, int) bool {
 		return nil
 	}
 	return func(st *state, g int) bool {
-		m.editLock(st, lock, func(l *lockState) { l.writer = m.hold(st, g, o.instr) })
-		return m.pass(st, g)
+		m.editLock(st, lock, func(l *lockState) { l.writer = m.holdLock(st, g, o.instr) })
+		return m.passUnblocked(st, g)
 	}
 }
 
@@ -422,9 +422,9 @@ func (m *machine) signal(st *state, g int) bool {
 		woken, l.waiters = l.waiters[:n], l.waiters[n:]
 	})
 	for _, w := range woken {
-		st.editG(w).op.phase = signalled
+		st.editGoroutine(w).op.phase = signalled
 	}
-	return m.pass(st, g)
+	return m.passUnblocked(st, g)
 }
 
 // runOnce calls the function of a Once.
@@ -432,16 +432,16 @@ func (m *machine) runOnce(st *state, g int) bool {
 	o := st.gs[g].op
 	st.synchronise(g)
 	m.editLock(st, o.on, func(l *lockState) { l.count = onceRunning })
-	gr := st.editG(g)
+	gr := st.editGoroutine(g)
 	depth := len(gr.frames)
 	gr.status, gr.op = running, op{}
 	st.ready = append(st.ready, g)
 	d := deferred{o.call.call, o.call.args[1], nil}
-	if !m.call(st, g, d, o.inLine) {
+	if !m.startCall(st, g, d, o.inLine) {
 		return false
 	}
 	if len(st.gs[g].frames) > depth {
-		st.top(g).after = hook{on: o.on}
+		st.topFrame(g).after = hook{on: o.on}
 		return true
 	}
 	m.runHook(st, g, hook{on: o.on})

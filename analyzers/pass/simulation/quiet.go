@@ -8,16 +8,16 @@ import (
 	"golang.org/x/tools/go/ssa"
 )
 
-// join returns the block behind a branch of which both ways do nothing that
+// joinBlock returns the block behind a branch of which both ways do nothing that
 // matters to waits; nil if they do.
-func (m *machine) join(b *ssa.BasicBlock) *ssa.BasicBlock {
+func (m *machine) joinBlock(b *ssa.BasicBlock) *ssa.BasicBlock {
 	to, known := m.layouts.joins[b]
 	if !known {
 		m.layouts.joinBy[b] = m.listen(func() { to = m.findJoin(b) })
 		m.layouts.joins[b] = to
 	}
 	for _, fn := range m.layouts.joinBy[b] {
-		m.rely(fn)
+		m.relyOnCode(fn)
 	}
 	return to
 }
@@ -31,14 +31,14 @@ func (m *machine) listen(f func()) (list []*ssa.Function) {
 	return list
 }
 
-// rely notes that the code of fn had a part, and that of all functions that made it quiet or not.
-func (m *machine) rely(fn *ssa.Function) {
+// relyOnCode notes that the code of fn had a part, and that of all functions that made it quiet or not.
+func (m *machine) relyOnCode(fn *ssa.Function) {
 	if m.relied[fn] {
 		return
 	}
 	m.touched[fn], m.relied[fn] = true, true
 	for _, by := range m.layouts.quietBy[fn] {
-		m.rely(by)
+		m.relyOnCode(by)
 	}
 }
 
@@ -140,7 +140,7 @@ func (m *machine) isQuiet(fn *ssa.Function) bool {
 	if m.asked != nil {
 		*m.asked = append(*m.asked, fn)
 	} else {
-		defer m.rely(fn)
+		defer m.relyOnCode(fn)
 	}
 	if q, known := m.layouts.quiet[fn]; known {
 		return q
@@ -251,8 +251,8 @@ func (m *machine) jumpOver(st *state, g int, f *frame, to *ssa.BasicBlock) {
 		if !ok {
 			break
 		}
-		f = st.top(g)
-		m.set(f, phi, m.fresh(st, g, phi))
+		f = st.topFrame(g)
+		m.setRegister(f, phi, m.freshSymbol(st, g, phi))
 		f.pc++
 	}
 }

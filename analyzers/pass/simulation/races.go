@@ -51,7 +51,7 @@ func (m *machine) access(st *state, g int, instr ssa.Instruction, addr ssa.Value
 			return
 		}
 	}
-	gr := st.editG(g)
+	gr := st.editGoroutine(g)
 	t := touch{Access{g, gr.start, instr.Parent(), instr, addr, contents, write}, at.n, at.ref, 0}
 	for h, other := range st.gs {
 		if h == g {
@@ -93,8 +93,8 @@ func (t touch) conflicts(o touch) bool {
 	if t.id != o.id || t.Contents != o.Contents || !t.Write && !o.Write {
 		return false
 	}
-	_, within := under(t.place, o.place)
-	_, around := under(o.place, t.place)
+	_, within := placeWithin(t.place, o.place)
+	_, around := placeWithin(o.place, t.place)
 	return within || around
 }
 
@@ -115,7 +115,7 @@ func (st *state) release(g int) {
 	if len(gr.open) == 0 || gr.open[len(gr.open)-1].released > 0 {
 		return
 	}
-	gr = st.editG(g)
+	gr = st.editGoroutine(g)
 	gr.open = slices.Clone(gr.open)
 	for i := range gr.open {
 		if gr.open[i].released == 0 {
@@ -127,7 +127,7 @@ func (st *state) release(g int) {
 // acquire notes that g has waited: it may be ordered after all that was released before.
 func (st *state) acquire(g int) {
 	st.now++
-	st.editG(g).acquired = st.now
+	st.editGoroutine(g).acquired = st.now
 }
 
 // synchronise notes an operation by which g may wait, and let others go on.
@@ -136,12 +136,12 @@ func (st *state) synchronise(g int) {
 	st.acquire(g)
 }
 
-// renew forgets the accesses to an object with a number that another one has now.
-func (st *state) renew(id int64) {
+// forgetAccesses forgets the accesses to an object with a number that another one has now.
+func (st *state) forgetAccesses(id int64) {
 	gone := func(t touch) bool { return t.id == id }
 	for g, gr := range st.gs {
 		if slices.ContainsFunc(gr.open, gone) {
-			st.editG(g).open = slices.DeleteFunc(slices.Clone(gr.open), gone)
+			st.editGoroutine(g).open = slices.DeleteFunc(slices.Clone(gr.open), gone)
 		}
 	}
 }
@@ -173,14 +173,14 @@ func (m *machine) container(st *state, g int, d deferred, fn *ssa.Function) {
 	}
 }
 
-// inMap notes the access of a builtin function to a map.
-func (m *machine) inMap(st *state, g int, d deferred, writes bool) {
-	if v := d.call.Common().Args[0]; isMap(v) {
+// noteMapAccess notes the access of a builtin function to a map.
+func (m *machine) noteMapAccess(st *state, g int, d deferred, writes bool) {
+	if v := d.call.Common().Args[0]; isMapValue(v) {
 		m.access(st, g, d.call, v, d.args[0], true, writes)
 	}
 }
 
-func isMap(v ssa.Value) bool {
+func isMapValue(v ssa.Value) bool {
 	_, ok := v.Type().Underlying().(*types.Map)
 	return ok
 }
@@ -203,7 +203,7 @@ func (m *machine) useTest(st *state, g int, d deferred) {
 		return
 	}
 	// The code of a method value, as of t.Logf, is nowhere in the source: its call is.
-	gr, at := st.editG(g), d.call
+	gr, at := st.editGoroutine(g), d.call
 	for i := len(gr.frames) - 1; at != nil && !at.Pos().IsValid(); i-- {
 		at = gr.frames[i].site
 	}
@@ -238,9 +238,9 @@ func (m *machine) addLate(t touch) {
 	}
 }
 
-// logs reports whether fn is a method by which goroutines write to the log of a test, or let it fail. (Those
+// isLogMethod reports whether fn is a method by which goroutines write to the log of a test, or let it fail. (Those
 // that end the goroutine belong to the test's own.)
-func logs(fn *ssa.Function) bool {
+func isLogMethod(fn *ssa.Function) bool {
 	obj := ir.Declared(fn)
 	if obj == nil || obj.Pkg() == nil || obj.Pkg().Path() != "testing" || fn.Signature.Recv() == nil {
 		return false
@@ -263,7 +263,7 @@ func cleanup(m *machine, st *state, g int, d deferred, inLine bool) bool {
 		n++
 	}
 	first.defers = slices.Insert(slices.Clone(first.defers), n, deferred{d.call, d.args[1], nil})
-	gr := st.editG(0)
+	gr := st.editGoroutine(0)
 	gr.frames = slices.Clone(gr.frames)
 	gr.frames[0] = &first
 	return ok

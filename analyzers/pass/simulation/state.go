@@ -95,8 +95,8 @@ type deferred struct {
 	args []value
 }
 
-// fork returns a copy; both may be changed.
-func (st *state) fork() *state {
+// copyState returns a copy; both may be changed.
+func (st *state) copyState() *state {
 	c := *st
 	c.gs, c.objs, c.ready = slices.Clone(st.gs), slices.Clone(st.objs), slices.Clone(st.ready)
 	*st.clock += 2
@@ -104,8 +104,8 @@ func (st *state) fork() *state {
 	return &c
 }
 
-// editG returns goroutine g for changes.
-func (st *state) editG(g int) *goroutine {
+// editGoroutine returns goroutine g for changes.
+func (st *state) editGoroutine(g int) *goroutine {
 	if p := st.gs[g]; p.stamp != st.stamp {
 		c := *p
 		c.stamp = st.stamp
@@ -115,9 +115,9 @@ func (st *state) editG(g int) *goroutine {
 	return st.gs[g]
 }
 
-// top returns the innermost frame of g for changes.
-func (st *state) top(g int) *frame {
-	gr := st.editG(g)
+// topFrame returns the innermost frame of g for changes.
+func (st *state) topFrame(g int) *frame {
+	gr := st.editGoroutine(g)
 	i := len(gr.frames) - 1
 	if f := gr.frames[i]; f.stamp != st.stamp {
 		c := *f
@@ -148,7 +148,7 @@ func (g *goroutine) values(visit func(value)) {
 // hash identifies the further steps of the state.
 type hash uint64
 
-func (h *hash) add(n uint64) {
+func (h *hash) addNumber(n uint64) {
 	x := uint64(*h) ^ n
 	x *= 0x9e3779b97f4a7c15
 	x ^= x >> 29
@@ -156,34 +156,34 @@ func (h *hash) add(n uint64) {
 	*h = hash(x ^ x>>32)
 }
 
-func (h *hash) value(v value) {
-	h.add(uint64(v.kind)<<56 ^ uint64(v.n))
+func (h *hash) addValue(v value) {
+	h.addNumber(uint64(v.kind)<<56 ^ uint64(v.n))
 	if v.ref != nil {
-		h.add(uint64(v.ref.id))
+		h.addNumber(uint64(v.ref.id))
 	}
 }
 
-func (m *machine) hash(st *state) hash {
+func (m *machine) hashState(st *state) hash {
 	h := hash(1)
 	for i, g := range st.gs {
-		h.add(uint64(i)<<8 | uint64(g.status))
+		h.addNumber(uint64(i)<<8 | uint64(g.status))
 		for _, f := range g.frames {
 			m.hashFrame(&h, f)
 		}
-		h.add(uint64(g.op.phase) + 7)
+		h.addNumber(uint64(g.op.phase) + 7)
 	}
 	for i, o := range st.objs {
 		if o != nil {
-			h.add(uint64(i))
+			h.addNumber(uint64(i))
 			h.object(o)
 		}
 	}
 	for _, f := range st.facts {
-		h.add(uint64(f.ref.id))
-		h.add(uint64(f.lo))
-		h.add(uint64(f.hi))
+		h.addNumber(uint64(f.ref.id))
+		h.addNumber(uint64(f.lo))
+		h.addNumber(uint64(f.hi))
 	}
-	h.add(uint64(truth(st.over).n<<2 | truth(st.failed).n<<1 | truth(st.failing).n))
+	h.addNumber(uint64(truthValue(st.over).n<<2 | truthValue(st.failed).n<<1 | truthValue(st.failing).n))
 	return h
 }
 
@@ -204,48 +204,48 @@ func (m *machine) extent(st *state) int {
 }
 
 func (m *machine) hashFrame(h *hash, f *frame) {
-	h.add(uint64(m.layout(f.fn).id)<<32 | uint64(f.block.Index)<<16 | uint64(f.pc))
-	h.add(uint64(f.leaving)<<8 | uint64(f.printed))
+	h.addNumber(uint64(m.layout(f.fn).id)<<32 | uint64(f.block.Index)<<16 | uint64(f.pc))
+	h.addNumber(uint64(f.leaving)<<8 | uint64(f.printed))
 	for _, v := range f.regs {
-		h.value(v)
+		h.addValue(v)
 	}
 	for _, d := range f.defers {
-		h.value(d.fn)
-		h.add(uint64(d.call.Pos()))
+		h.addValue(d.fn)
+		h.addNumber(uint64(d.call.Pos()))
 		for _, v := range d.args {
-			h.value(v)
+			h.addValue(v)
 		}
 	}
 }
 
 func (h *hash) object(o *object) {
-	h.add(uint64(truth(o.escaped).n))
+	h.addNumber(uint64(truthValue(o.escaped).n))
 	var sum hash // of maps, in no order
 	for p, v := range o.cells {
 		c := hash(placeID(p))
-		c.value(v)
+		c.addValue(v)
 		sum += c
 	}
 	for p, l := range o.syncs {
 		c := hash(placeID(p) + 1<<40)
-		c.add(uint64(l.writer.g)<<32 | uint64(l.waiting)<<16 | uint64(l.count))
+		c.addNumber(uint64(l.writer.g)<<32 | uint64(l.waiting)<<16 | uint64(l.count))
 		for _, r := range l.readers {
-			c.add(uint64(r.g))
+			c.addNumber(uint64(r.g))
 		}
 		for _, w := range l.waiters {
-			c.add(uint64(w))
+			c.addNumber(uint64(w))
 		}
 		sum += c
 	}
-	h.add(uint64(sum))
+	h.addNumber(uint64(sum))
 	for _, p := range o.pairs {
-		h.value(p.key)
-		h.value(p.val)
+		h.addValue(p.key)
+		h.addValue(p.val)
 	}
 	if c := o.ch; c != nil {
-		h.add(uint64(truth(c.closed).n)<<1 | uint64(truth(c.fires).n))
+		h.addNumber(uint64(truthValue(c.closed).n)<<1 | uint64(truthValue(c.fires).n))
 		for _, v := range c.buf {
-			h.value(v)
+			h.addValue(v)
 		}
 	}
 }

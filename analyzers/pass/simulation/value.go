@@ -38,9 +38,9 @@ var (
 	yes      = value{kind: number, n: 1}
 )
 
-func num(n int64) value { return value{kind: number, n: n} }
+func numberValue(n int64) value { return value{kind: number, n: n} }
 
-func truth(b bool) value {
+func truthValue(b bool) value {
 	if b {
 		return yes
 	}
@@ -71,7 +71,7 @@ type refKey struct {
 // interner makes refs.
 type interner struct{ refs map[refKey]*ref }
 
-func (in *interner) get(tag byte, name string, at any, parent *ref, n int64, vals ...value) *ref {
+func (in *interner) intern(tag byte, name string, at any, parent *ref, n int64, vals ...value) *ref {
 	var packed []byte
 	for _, v := range vals {
 		packed = append(packed, byte(v.kind))
@@ -113,45 +113,45 @@ func rootsOf(r *ref, vals []value) []*ref {
 // symbolAt is the unknown outcome of at, an instruction that goroutine g
 // executes in a frame of this depth.
 func (in *interner) symbolAt(at any, g, depth int) value {
-	return value{kind: symbol, ref: in.get('s', "", at, nil, int64(g)<<16|int64(depth))}
+	return value{kind: symbol, ref: in.intern('s', "", at, nil, int64(g)<<16|int64(depth))}
 }
 
-// term returns the result of an operation on values of which one is unknown.
-func (in *interner) term(name string, n int64, vals ...value) value {
-	return value{kind: symbol, ref: in.get('s', name, nil, nil, n, vals...)}
+// internTerm returns the result of an operation on values of which one is unknown.
+func (in *interner) internTerm(name string, n int64, vals ...value) value {
+	return value{kind: symbol, ref: in.intern('s', name, nil, nil, n, vals...)}
 }
 
-// typed is a term that depends on a type.
-func (in *interner) typed(name string, t types.Type, v value) value {
-	return value{kind: symbol, ref: in.get('s', name+types.TypeString(t, nil), nil, nil, 0, v)}
+// internTyped is a term that depends on a type.
+func (in *interner) internTyped(name string, t types.Type, v value) value {
+	return value{kind: symbol, ref: in.intern('s', name+types.TypeString(t, nil), nil, nil, 0, v)}
 }
 
-// place is field or element n of the struct or array at parent; nil is the object itself.
-func (in *interner) place(parent *ref, n int64) *ref { return in.get('p', "", nil, parent, n) }
+// internPlace is field or element n of the struct or array at parent; nil is the object itself.
+func (in *interner) internPlace(parent *ref, n int64) *ref { return in.intern('p', "", nil, parent, n) }
 
 func (in *interner) closure(fn *ssa.Function, bound []value) value {
-	return value{kind: closure, ref: in.get('c', "", fn, nil, 0, bound...)}
+	return value{kind: closure, ref: in.intern('c', "", fn, nil, 0, bound...)}
 }
 
 // special is a function value that the simulation makes itself.
 func (in *interner) special(name string, bound ...value) value {
-	return value{kind: closure, ref: in.get('c', name, nil, nil, 0, bound...)}
+	return value{kind: closure, ref: in.intern('c', name, nil, nil, 0, bound...)}
 }
 
-func (in *interner) tuple(vals ...value) value {
-	return value{kind: tuple, ref: in.get('t', "", nil, nil, 0, vals...)}
+func (in *interner) internTuple(vals ...value) value {
+	return value{kind: tuple, ref: in.intern('t', "", nil, nil, 0, vals...)}
 }
 
 func (in *interner) record(cells []value) value {
-	return value{kind: record, ref: in.get('r', "", nil, nil, 0, cells...)}
+	return value{kind: record, ref: in.intern('r', "", nil, nil, 0, cells...)}
 }
 
-func (in *interner) boxed(t types.Type, v value) value {
-	return value{kind: boxed, ref: in.get('b', "", t, nil, 0, v)}
+func (in *interner) internBoxed(t types.Type, v value) value {
+	return value{kind: boxed, ref: in.intern('b', "", t, nil, 0, v)}
 }
 
-func (in *interner) slice(object, from, length int64) value {
-	return value{kind: slice, n: object, ref: in.get('l', "", nil, nil, from<<32|length)}
+func (in *interner) internSlice(object, from, length int64) value {
+	return value{kind: slice, n: object, ref: in.intern('l', "", nil, nil, from<<32|length)}
 }
 
 func (v value) bounds() (from, length int64) { return v.ref.n >> 32, v.ref.n & 0xffffffff }
@@ -159,21 +159,21 @@ func (v value) bounds() (from, length int64) { return v.ref.n >> 32, v.ref.n & 0
 // constant is the value of a constant of the source.
 func (in *interner) constant(c *ssa.Const) value {
 	if c.Value == nil {
-		return zero(in, c.Type())
+		return zeroValue(in, c.Type())
 	}
 	switch c.Value.Kind() {
 	case constant.Bool:
-		return truth(constant.BoolVal(c.Value))
+		return truthValue(constant.BoolVal(c.Value))
 	case constant.Int:
 		if n, ok := constant.Int64Val(c.Value); ok {
-			return num(n)
+			return numberValue(n)
 		}
 	}
-	return value{kind: text, ref: in.get('x', c.Value.ExactString(), nil, nil, 0)}
+	return value{kind: text, ref: in.intern('x', c.Value.ExactString(), nil, nil, 0)}
 }
 
-// zero is the zero value of a type.
-func zero(in *interner, t types.Type) value {
+// zeroValue is the zero value of a type.
+func zeroValue(in *interner, t types.Type) value {
 	switch u := t.Underlying().(type) {
 	case *types.Basic:
 		switch {
@@ -182,15 +182,15 @@ func zero(in *interner, t types.Type) value {
 		case u.Kind() == types.UnsafePointer, u.Kind() == types.UntypedNil:
 			return nilValue
 		}
-		return value{kind: text, ref: in.get('x', `""`, nil, nil, 0)}
+		return value{kind: text, ref: in.intern('x', `""`, nil, nil, 0)}
 	case *types.Struct, *types.Array:
 		return in.record(nil)
 	case *types.Tuple:
 		var vals []value
 		for v := range u.Variables() {
-			vals = append(vals, zero(in, v.Type()))
+			vals = append(vals, zeroValue(in, v.Type()))
 		}
-		return in.tuple(vals...)
+		return in.internTuple(vals...)
 	}
 	return nilValue
 }

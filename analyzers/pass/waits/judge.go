@@ -15,13 +15,13 @@ import (
 	"github.com/interlock-go/interlock/analyzers/pass/simulation"
 )
 
-// judge finds the fault at an end; not ok if there is none.
-func (r *Result) judge(root *ssa.Function, result *simulation.Result, end *simulation.End) (Wait, bool) {
-	if end.Failed || slices.ContainsFunc(end.Stuck, r.onPurpose) || r.idle(root, result, end) {
+// findFault finds the fault at an end; not ok if there is none.
+func (r *Result) findFault(root *ssa.Function, result *simulation.Result, end *simulation.End) (Wait, bool) {
+	if end.Failed || slices.ContainsFunc(end.Stuck, r.onPurpose) || r.isIdleEnd(root, result, end) {
 		return Wait{}, false
 	}
 	stuck := slices.Clone(end.Stuck)
-	slices.SortStableFunc(stuck, func(a, b simulation.Stuck) int { return rank(a) - rank(b) })
+	slices.SortStableFunc(stuck, func(a, b simulation.Stuck) int { return rankHanging(a) - rankHanging(b) })
 	// A goroutine that waits for a lock is a victim, unless the lock itself is the matter.
 	first, code, why := stuck[0], finding.EndlessWait, ""
 	for _, s := range stuck {
@@ -39,17 +39,17 @@ func (r *Result) judge(root *ssa.Function, result *simulation.Result, end *simul
 		}
 		why = r.whyEndless(root, first, end)
 	}
-	w := Wait{Code: code, Side: side(first), Why: why,
+	w := Wait{Code: code, Side: sideOf(first), Why: why,
 		Guessed: code == finding.EndlessWait &&
-			(end.Counted || isGuessed(first.At) || recounts(end) || alone(first, end) || r.isHelper(root))}
+			(end.Counted || isGuessed(first.At) || recounts(end) || waitsAlone(first, end) || r.isHelper(root))}
 	// The fault is where the lock that nobody releases is taken.
-	if h := slices.IndexFunc(first.Holders, r.lost); code == finding.LostUnlock && h >= 0 {
+	if h := slices.IndexFunc(first.Holders, r.isLockLost); code == finding.LostUnlock && h >= 0 {
 		first.At, first.Read = first.Holders[h].At, first.Holders[h].Read
-		w.Side, w.Others = side(first), []Side{w.Side}
+		w.Side, w.Others = sideOf(first), []Side{w.Side}
 	}
 	for _, s := range stuck {
 		if s.At != first.At {
-			w.Others = append(w.Others, side(s))
+			w.Others = append(w.Others, sideOf(s))
 		}
 	}
 	if code == finding.LockCycle || code == finding.DoubleLock || code == finding.ReadLockAgain {
@@ -63,7 +63,7 @@ func (w *Wait) addHolders(stuck []simulation.Stuck) {
 	for _, s := range stuck {
 		for _, h := range s.Holders {
 			s.At, s.Read = h.At, h.Read
-			taken := side(s)
+			taken := sideOf(s)
 			taken.Held = true
 			if taken.Pos != w.Pos && !slices.ContainsFunc(w.Others, func(o Side) bool { return o.Pos == taken.Pos }) {
 				w.Others = append(w.Others, taken)
@@ -80,15 +80,15 @@ func (r *Result) onPurpose(s simulation.Stuck) bool {
 		return len(at.States) == 0
 	case *ssa.UnOp:
 		_, made := at.X.(*ssa.MakeChan)
-		return made && r.where(at.X.Pos()) == r.where(at.Pos()) // <-make(chan int)
+		return made && r.fileAndLine(at.X.Pos()) == r.fileAndLine(at.Pos()) // <-make(chan int)
 	}
 	return false
 }
 
-// idle reports whether all that hangs are goroutines that a passing test
+// isIdleEnd reports whether all that hangs are goroutines that a passing test
 // always leaves behind at channels and Conds. In a program that is tests alone, a value that
 // nobody takes is none of these, nor is a goroutine that hangs at one channel alone in code that is not a test's own.
-func (r *Result) idle(root *ssa.Function, result *simulation.Result, end *simulation.End) bool {
+func (r *Result) isIdleEnd(root *ssa.Function, result *simulation.Result, end *simulation.End) bool {
 	return r.Prog.InTestFile(root) && !slices.ContainsFunc(end.Stuck, func(s simulation.Stuck) bool {
 		if _, sends := s.At.(*ssa.Send); !r.Prog.InTest(root) && (sends || len(s.Sends) == 1 && !isTest(s.Fn)) {
 			return true
@@ -99,7 +99,7 @@ func (r *Result) idle(root *ssa.Function, result *simulation.Result, end *simula
 
 // crashed is an operation on a closed channel.
 func (r *Result) crashed(c simulation.Crash) Wait {
-	s := side(simulation.Stuck{At: c.At})
+	s := sideOf(simulation.Stuck{At: c.At})
 	s.Pos, s.Select = c.Pos, false
 	if s.Mode == finding.Wait {
 		s.Mode = finding.CloseChan
@@ -114,27 +114,27 @@ func (r *Result) crashed(c simulation.Crash) Wait {
 	case closed == c.At:
 		before = "before, here as well"
 	default:
-		by := side(simulation.Stuck{At: closed})
+		by := sideOf(simulation.Stuck{At: closed})
 		by.Mode = finding.CloseChan
 		w.Others = []Side{by}
-		before = "before, at " + r.where(by.Pos)
+		before = "before, at " + r.fileAndLine(by.Pos)
 	}
 	w.Why = fmt.Sprintf("The channel may be closed %s, and this panics: %s.", before, c.What)
 	return w
 }
 
-// late is a use of a test after its end.
-func (r *Result) late(root *ssa.Function, l simulation.Late) Wait {
-	s := side(simulation.Stuck{At: l.At})
+// lateUse is a use of a test after its end.
+func (r *Result) lateUse(root *ssa.Function, l simulation.Late) Wait {
+	s := sideOf(simulation.Stuck{At: l.At})
 	s.Mode, s.On = finding.Call, nil
 	return Wait{Code: finding.OutlivesTest, Side: s, Why: fmt.Sprintf("%s does not wait for %s: package testing panics "+
 		"if the test has ended, and that ends all tests of the package.", r.Prog.FuncName(root),
-		r.who(root, l.Goroutine, l.Start))}
+		r.goroutineName(root, l.Goroutine, l.Start))}
 }
 
-// rank orders the goroutines that hang, by how likely the cause is there: those that
+// rankHanging orders the goroutines that hang, by how likely the cause is there: those that
 // only wait for the end of others come last.
-func rank(s simulation.Stuck) int {
+func rankHanging(s simulation.Stuck) int {
 	switch {
 	case s.Kind.IsLock():
 		return 3
@@ -154,21 +154,21 @@ func (r *Result) lockTrouble(s simulation.Stuck, all []simulation.Stuck) (findin
 	}
 	for _, h := range s.Holders {
 		switch {
-		case h.Goroutine == s.Goroutine && r.lost(h):
+		case h.Goroutine == s.Goroutine && r.isLockLost(h):
 			return finding.LostUnlock, fmt.Sprintf("%s has returned without releasing the lock, for which the goroutine "+
-				"waits at %s.", r.Prog.FuncName(h.At.Parent()), r.place(s.Fn, s.At))
+				"waits at %s.", r.Prog.FuncName(h.At.Parent()), r.describePlace(s.Fn, s.At))
 		case h.Goroutine == s.Goroutine && h.Read && s.Read:
 			return finding.ReadLockAgain, fmt.Sprintf("The goroutine holds the lock since %s, and a writer waits in between.",
-				r.place(s.Fn, h.At))
+				r.describePlace(s.Fn, h.At))
 		case h.Goroutine == s.Goroutine && h.Read:
 			return finding.ReadLockAgain, fmt.Sprintf("The goroutine holds the read lock since %s: it waits for itself.",
-				r.place(s.Fn, h.At))
+				r.describePlace(s.Fn, h.At))
 		case h.Goroutine == s.Goroutine:
 			return finding.DoubleLock, fmt.Sprintf("The goroutine holds the lock since %s: it waits for itself.",
-				r.place(s.Fn, h.At))
+				r.describePlace(s.Fn, h.At))
 		case h.Ended:
 			return finding.LostUnlock, fmt.Sprintf("A goroutine takes the lock and ends; another one waits for it at %s.",
-				r.place(s.Fn, s.At))
+				r.describePlace(s.Fn, s.At))
 		}
 	}
 	if circle(s, all) {
@@ -177,9 +177,9 @@ func (r *Result) lockTrouble(s simulation.Stuck, all []simulation.Stuck) (findin
 	return "", ""
 }
 
-// alone reports whether s waits for a message where no second goroutine has been started: for another holder of
+// waitsAlone reports whether s waits for a message where no second goroutine has been started: for another holder of
 // the channel, or because a loop that starts some goes round for no item.
-func alone(s simulation.Stuck, end *simulation.End) bool {
+func waitsAlone(s simulation.Stuck, end *simulation.End) bool {
 	return end.Alone && !s.Kind.IsLock() && !s.Kind.IsWaitGroup() && !s.Kind.IsCond()
 }
 
@@ -195,8 +195,8 @@ func (r *Result) isHelper(root *ssa.Function) bool {
 	})
 }
 
-// lost reports whether nothing is left that releases the lock: its goroutine has ended, or the call that took it.
-func (r *Result) lost(h simulation.Holder) bool {
+// isLockLost reports whether nothing is left that releases the lock: its goroutine has ended, or the call that took it.
+func (r *Result) isLockLost(h simulation.Holder) bool {
 	return h.Ended || h.Returned && !r.locks.MayReturnLocked(h.At.Parent())
 }
 
@@ -236,9 +236,9 @@ func (r *Result) whyEndless(root *ssa.Function, s simulation.Stuck, end *simulat
 	var states []state
 	count := map[state]int{}
 	add := func(g int, start ssa.Instruction, one, all string) {
-		st := state{who: r.who(root, g, start), one: one, all: all}
+		st := state{who: r.goroutineName(root, g, start), one: one, all: all}
 		if start != nil {
-			st.many = "goroutines started at " + r.where(start.Pos())
+			st.many = "goroutines started at " + r.fileAndLine(start.Pos())
 		}
 		if count[st]++; count[st] == 1 {
 			states = append(states, st)
@@ -251,7 +251,7 @@ func (r *Result) whyEndless(root *ssa.Function, s simulation.Stuck, end *simulat
 		case o.At == s.At:
 			add(o.Goroutine, o.Start, "also waits here", "also wait here")
 		default:
-			at := " at " + r.place(o.Fn, o.At)
+			at := " at " + r.describePlace(o.Fn, o.At)
 			add(o.Goroutine, o.Start, "waits"+at, "wait"+at)
 		}
 	}
@@ -293,31 +293,31 @@ func (r *Result) atLine(at ssa.Instruction) string {
 	if at == nil || !at.Pos().IsValid() {
 		return ""
 	}
-	return " at " + r.where(at.Pos())
+	return " at " + r.fileAndLine(at.Pos())
 }
 
-// who returns a name of a goroutine of the simulation: of the one that runs root, or one that was started.
-func (r *Result) who(root *ssa.Function, g int, start ssa.Instruction) string {
+// goroutineName returns a name of a goroutine of the simulation: of the one that runs root, or one that was started.
+func (r *Result) goroutineName(root *ssa.Function, g int, start ssa.Instruction) string {
 	if g == 0 || start == nil {
 		return r.Prog.FuncName(root)
 	}
-	return "a goroutine started at " + r.where(start.Pos())
+	return "a goroutine started at " + r.fileAndLine(start.Pos())
 }
 
-func (r *Result) place(fn *ssa.Function, at ssa.Instruction) string {
+func (r *Result) describePlace(fn *ssa.Function, at ssa.Instruction) string {
 	if at.Pos().IsValid() {
-		return r.where(at.Pos())
+		return r.fileAndLine(at.Pos())
 	}
-	return r.where(fn.Pos())
+	return r.fileAndLine(fn.Pos())
 }
 
-func (r *Result) where(pos token.Pos) string {
+func (r *Result) fileAndLine(pos token.Pos) string {
 	p := ir.Position(r.Prog.Fset(), pos)
 	return fmt.Sprintf("%s:%d", filepath.Base(p.Filename), p.Line)
 }
 
-// side returns the operation at which s hangs.
-func side(s simulation.Stuck) Side {
+// sideOf returns the operation at which s hangs.
+func sideOf(s simulation.Stuck) Side {
 	out := Side{Fn: s.At.Parent(), Pos: s.At.Pos(), Mode: finding.Wait}
 	switch at := s.At.(type) {
 	case *ssa.Send:

@@ -59,8 +59,8 @@ func recall(prog *ir.Program, pass *analysis.Pass) *memory {
 	return m
 }
 
-// close hands the memory on to the next run.
-func (m *memory) close() {
+// handOn hands the memory on to the next run.
+func (m *memory) handOn() {
 	if m != nil {
 		m.keep()
 	}
@@ -85,8 +85,8 @@ func (m *memory) result(s simulation.Scope) *simulation.Result {
 	return &simulation.Result{Steps: was.steps, Cut: was.cut}
 }
 
-// note keeps the result of a simulation.
-func (m *memory) note(s simulation.Scope, r *simulation.Result) {
+// keepResult keeps the result of a simulation.
+func (m *memory) keepResult(s simulation.Scope, r *simulation.Result) {
 	if m == nil || len(r.Ends)+len(r.Crashes)+len(r.Races)+len(r.Late) > 0 {
 		return
 	}

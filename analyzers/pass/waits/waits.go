@@ -112,16 +112,16 @@ func (r *Result) simulate(pass *analysis.Pass) {
 	scopes := newScopes(r.Prog)
 	left := knowledge.StepsOfPackage
 	for _, fn := range r.Prog.Funcs {
-		left += knowledge.StepsOfInstruction * size(fn)
-		calls(fn, func(callee *ssa.Function) { r.called[callee] = true })
+		left += knowledge.StepsOfInstruction * sizeOf(fn)
+		visitCalls(fn, func(callee *ssa.Function) { r.called[callee] = true })
 	}
 	if Thorough {
 		left *= knowledge.ThoroughFactor
 	}
 	// A place is reported once, however many scopes lead there.
-	roots := scopes.roots()
+	roots := scopes.listRoots()
 	slices.SortStableFunc(roots, func(a, b *ssa.Function) int {
-		return cmp.Or(cmp.Compare(r.isOfTests(a), r.isOfTests(b)), cmp.Compare(scopes.reach(a), scopes.reach(b)))
+		return cmp.Or(cmp.Compare(r.isOfTests(a), r.isOfTests(b)), cmp.Compare(scopes.reachOf(a), scopes.reachOf(b)))
 	})
 	seen := map[token.Pos]int{}
 	shallow := left / knowledge.ShallowShare
@@ -132,7 +132,7 @@ func (r *Result) simulate(pass *analysis.Pass) {
 		cut := left <= 0
 		if !cut {
 			scope.Steps, scope.States = min(left, knowledge.StepsOfScope), knowledge.StatesOfScope
-			result := r.run(scope, known)
+			result := r.simulateScope(scope, known)
 			left -= result.Steps
 			cut = result.Cut
 			r.gather(root, result, seen)
@@ -145,12 +145,12 @@ func (r *Result) simulate(pass *analysis.Pass) {
 			scope.Shallow = true
 			scope.Steps = min(shallow, knowledge.StepsOfScope/knowledge.ShallowShare)
 			scope.States = knowledge.StatesOfScope / knowledge.ShallowShare
-			result := r.run(scope, known)
+			result := r.simulateScope(scope, known)
 			shallow -= result.Steps
 			r.gather(root, result, seen)
 		}
 	}
-	known.close()
+	known.handOn()
 	slices.SortFunc(r.Waits, func(a, b Wait) int { return cmp.Compare(a.Pos, b.Pos) })
 }
 
@@ -175,7 +175,7 @@ func (r *Result) gather(root *ssa.Function, result *simulation.Result, seen map[
 		}
 	}
 	for _, end := range result.Ends {
-		if w, ok := r.judge(root, result, &end); ok {
+		if w, ok := r.findFault(root, result, &end); ok {
 			add(w)
 		}
 	}
@@ -183,16 +183,16 @@ func (r *Result) gather(root *ssa.Function, result *simulation.Result, seen map[
 		r.Races = append(r.Races, Race{root, race})
 	}
 	for _, l := range result.Late {
-		add(r.late(root, l))
+		add(r.lateUse(root, l))
 	}
 	for _, c := range result.Crashes {
 		add(r.crashed(c))
 	}
 }
 
-// run simulates a scope, if its result is not known. A panic is kept as a problem, and the
+// simulateScope simulates a scope, if its result is not known. A panic is kept as a problem, and the
 // other scopes go on.
-func (r *Result) run(s simulation.Scope, known *memory) (result *simulation.Result) {
+func (r *Result) simulateScope(s simulation.Scope, known *memory) (result *simulation.Result) {
 	if result := known.result(s); result != nil {
 		return result
 	}
@@ -204,7 +204,7 @@ func (r *Result) run(s simulation.Scope, known *memory) (result *simulation.Resu
 		}
 	}()
 	result = simulation.Run(s)
-	known.note(s, result)
+	known.keepResult(s, result)
 	return result
 }
 
@@ -218,15 +218,15 @@ type scopes struct {
 func newScopes(prog *ir.Program) *scopes {
 	s := &scopes{prog, map[*ssa.Function]bool{}, map[*ssa.Function]int{}}
 	for _, fn := range prog.Funcs {
-		if makes(fn) {
+		if makesShared(fn) {
 			s.makes[ir.Outermost(fn)] = true
 		}
 	}
 	return s
 }
 
-// roots lists the functions to begin with.
-func (s *scopes) roots() []*ssa.Function {
+// listRoots lists the functions to begin with.
+func (s *scopes) listRoots() []*ssa.Function {
 	var list []*ssa.Function
 	for _, fn := range s.prog.Funcs {
 		if fn.Parent() != nil || len(fn.Blocks) == 0 {
@@ -258,23 +258,23 @@ func startsGoroutine(fn *ssa.Function) bool {
 // callsMaker reports whether fn, or a literal in it, calls a function of the package that makes something to wait for.
 func (s *scopes) callsMaker(fn *ssa.Function) bool {
 	found := false
-	calls(fn, func(callee *ssa.Function) { found = found || s.makes[callee] })
+	visitCalls(fn, func(callee *ssa.Function) { found = found || s.makes[callee] })
 	return found || slices.ContainsFunc(fn.AnonFuncs, s.callsMaker)
 }
 
-// reach is about how large the scope of fn is: its own size and that of its callees.
-func (s *scopes) reach(fn *ssa.Function) int {
+// reachOf is about how large the scope of fn is: its own size and that of its callees.
+func (s *scopes) reachOf(fn *ssa.Function) int {
 	if n, known := s.sizes[fn]; known {
 		return n
 	}
-	s.sizes[fn] = size(fn)
-	n := size(fn)
-	calls(fn, func(callee *ssa.Function) { n += s.sizes[callee] })
+	s.sizes[fn] = sizeOf(fn)
+	n := sizeOf(fn)
+	visitCalls(fn, func(callee *ssa.Function) { n += s.sizes[callee] })
 	s.sizes[fn] = n
 	return n
 }
 
-func calls(fn *ssa.Function, visit func(*ssa.Function)) {
+func visitCalls(fn *ssa.Function, visit func(*ssa.Function)) {
 	for _, b := range fn.Blocks {
 		for _, instr := range b.Instrs {
 			if call, ok := instr.(ssa.CallInstruction); ok {
@@ -286,7 +286,7 @@ func calls(fn *ssa.Function, visit func(*ssa.Function)) {
 	}
 }
 
-func size(fn *ssa.Function) int {
+func sizeOf(fn *ssa.Function) int {
 	n := 0
 	for _, b := range fn.Blocks {
 		n += len(b.Instrs)
@@ -294,8 +294,8 @@ func size(fn *ssa.Function) int {
 	return n
 }
 
-// makes reports whether fn makes a channel, or a variable in which somebody may wait.
-func makes(fn *ssa.Function) bool {
+// makesShared reports whether fn makes a channel, or a variable in which somebody may wait.
+func makesShared(fn *ssa.Function) bool {
 	for _, b := range fn.Blocks {
 		for _, instr := range b.Instrs {
 			switch instr := instr.(type) {
