@@ -186,8 +186,8 @@ type accessed struct {
 // locate returns the memory that a accesses; not ok where that is not known.
 func (p *program) locate(a *sites.Access, acc access) (accessed, bool) {
 	switch {
-	case a.Synchronises():
-		return accessed{}, false // channels and WaitGroups have no location of their own
+	case a.Synchronises(), a.SyncMap():
+		return accessed{}, false // channels, WaitGroups and entries of a sync.Map have no location of their own
 	case a.Map():
 		return p.mapOf(acc)
 	case a.Through != "":

@@ -88,6 +88,8 @@ const (
 	KindChannel = "channel"
 	// The counter of a sync.WaitGroup: Add and Go write it atomically, Wait reads it.
 	KindWaitGroup = "waitgroup"
+	// The entries of a sync.Map: its methods read and write them atomically.
+	KindSyncMap = "syncmap"
 )
 
 // Site is one static access.

@@ -24,6 +24,7 @@ func (w *walker) call(e *ast.CallExpr) {
 	}
 	w.atomic(e, deferred)
 	w.waitGroup(e, deferred)
+	w.syncMap(e, deferred)
 	w.load(e.Fun) // types and declared functions yield nothing
 	w.loads(e.Args...)
 }

@@ -42,6 +42,8 @@ type Access struct {
 	// Through: the access, which is Behind Node, is to this embedded field of
 	// it, or to a path of them: the E of x.f that stands for x.E.f.
 	Through string
+	// Pointer: the access is by a method of a sync.Map, to which Node is a pointer.
+	Pointer bool
 	// Append: the access, which is Behind Node, is to the elements that append
 	// puts behind the end of the slice, if there is room.
 	Append bool
@@ -49,6 +51,9 @@ type Access struct {
 
 // Map reports whether a is the access to a map itself.
 func (a *Access) Map() bool { return a.Site.Variable.Kind == plan.KindMap }
+
+// SyncMap reports whether a is an access to the entries of a sync.Map.
+func (a *Access) SyncMap() bool { return a.Site.Variable.Kind == plan.KindSyncMap }
 
 // Synchronises reports whether a is an operation of a channel or a WaitGroup that must be ordered itself.
 func (a *Access) Synchronises() bool {
@@ -58,8 +63,8 @@ func (a *Access) Synchronises() bool {
 // Enumerate lists the sites of p, by file and position: the static accesses to memory that two goroutines can
 // share. Those are fields and pointees reached through a pointer or a slice, package variables, locals that a
 // closure captures and that are assigned again, locals with their address taken, maps, channels that are sent
-// on or closed, and the counters of WaitGroups. A chain x.f.g through struct values is one site, the whole
-// chain.
+// on or closed, the counters of WaitGroups, and the entries of a sync.Map. A chain x.f.g through struct values is one
+// site, the whole chain.
 //
 // All decisions are Monitor, except in functions with a directive that forbids
 // calls (go:nosplit and the like) and in files that import "C".

@@ -138,13 +138,12 @@ func (t *tally) callAt(cfg *Config, e *explained, s *crossing.Step, at finding.P
 func (t *tally) isolatedStory(
 	cfg *Config, e *explained, words words, first, came, last *finding.Access,
 ) string {
-	text := fmt.Sprintf("Goroutine %d was to %s %s in %s (%s)", e.First.GID, verb(first.Mode), first.Expr, first.Function,
-		words.entry)
-	text += fmt.Sprintf(" and, later in %s, to %s %s (%s). In between goroutine %d was to %s %s in %s",
-		functionOf(e), verb(last.Mode), last.Expr, words.end, e.Came.GID, verb(came.Mode), came.Expr, came.Function)
+	text := fmt.Sprintf("Goroutine %d was to %s in %s (%s)", e.First.GID, t.act(first), first.Function, words.entry)
+	text += fmt.Sprintf(" and, later in %s, to %s (%s). In between goroutine %d was to %s in %s",
+		functionOf(e), t.act(last), words.end, e.Came.GID, t.act(came), came.Function)
 	if e.Went.Site != e.Came.Site {
 		went := t.access(cfg, side(&e.Went))
-		text += fmt.Sprintf(", and to %s %s", verb(went.Mode), went.Expr)
+		text += ", and to " + t.act(&went)
 	}
 	return text + fmt.Sprintf("; no serial order of the two has this result: %s. %s fails by that.", e.pattern(),
 		whichTest(e))

@@ -231,6 +231,17 @@ func verb(m finding.Mode) string {
 	return strings.Replace(string(m), "atomic-", "atomically ", 1)
 }
 
+// act returns in words what an access does. The expression of one to a sync.Map is the method that makes it.
+func (t *tally) act(a *finding.Access) string {
+	for i := range t.plan.Sites {
+		s := &t.plan.Sites[i]
+		if s.Variable.Kind == plan.KindSyncMap && s.File == a.File && s.Line == a.Line && s.Column == a.Column {
+			return "call " + a.Expr
+		}
+	}
+	return verb(a.Mode) + " " + a.Expr
+}
+
 // access joins what the plan knows of a site with what the run saw there.
 func (t *tally) access(cfg *Config, side *evidence.Side) finding.Access {
 	s := t.plan.Site(side.Site)

@@ -25,7 +25,7 @@ func (t *tally) sectionFinding(
 	f := &finding.Finding{
 		Code: words.code, Status: finding.Predicted,
 		Title:    fmt.Sprintf("%s of %s split by a remote %s (%s)", words.both, v, plainVerb(remote.Mode), pattern),
-		Message:  words.story(best, pattern, &entry, &remote, &end),
+		Message:  words.story(t, best, pattern, &entry, &remote, &end),
 		Variable: v,
 		Accesses: []finding.Access{end, entry, remote},
 		Section:  t.sectionFor(section, best.endSite(section)),
@@ -136,18 +136,16 @@ func wordsOf(kind string) words {
 }
 
 // story reports what happened, in its order.
-func (w words) story(best *sighting, pattern string, entry, remote, end *finding.Access) string {
+func (w words) story(t *tally, best *sighting, pattern string, entry, remote, end *finding.Access) string {
 	s := &best.split
-	owner := fmt.Sprintf("Goroutine %d was to %s %s in %s (%s)",
-		s.Entry.GID, verb(entry.Mode), entry.Expr, entry.Function, w.entry)
-	other := fmt.Sprintf("goroutine %d was to %s %s in %s",
-		s.Remote.GID, verb(remote.Mode), remote.Expr, remote.Function)
+	owner := fmt.Sprintf("Goroutine %d was to %s in %s (%s)", s.Entry.GID, t.act(entry), entry.Function, w.entry)
+	other := fmt.Sprintf("goroutine %d was to %s in %s", s.Remote.GID, t.act(remote), remote.Function)
 	if best.panicked != nil {
 		return fmt.Sprintf("%s. Then %s, and before goroutine %d came to %s, it panicked: %s.",
 			owner, other, s.Entry.GID, w.end, best.panicked.Message)
 	}
-	return fmt.Sprintf("%s and, %v later, to %s %s (%s). In between %s; no serial order of the two has this result: %s.%s",
-		owner, roughly(time.Duration(s.GapNS)), verb(end.Mode), end.Expr, w.end, other, pattern, w.effect(best))
+	return fmt.Sprintf("%s and, %v later, to %s (%s). In between %s; no serial order of the two has this result: %s.%s",
+		owner, roughly(time.Duration(s.GapNS)), t.act(end), w.end, other, pattern, w.effect(best))
 }
 
 // effect returns the outcome.

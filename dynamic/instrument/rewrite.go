@@ -336,6 +336,8 @@ func (r *rewriter) helper(a *source.Access) string {
 		return "C" + name
 	case a.Site.Variable.Kind == plan.KindWaitGroup:
 		return "G" + name
+	case a.SyncMap():
+		return r.syncMapHelper(a)
 	case r.sections.IsKeyed(a):
 		return "M" + name + "K"
 	case a.Map():
@@ -346,6 +348,18 @@ func (r *rewriter) helper(a *source.Access) string {
 		return name + "N"
 	case a.Site.Behind && source.IsSlice(r.Info.TypeOf(a.Node)):
 		return name + "S"
+	}
+	return name
+}
+
+// syncMapHelper names the monitor's function for a, which a method of a sync.Map makes.
+func (r *rewriter) syncMapHelper(a *source.Access) string {
+	name := "SMR"
+	if a.Writes() {
+		name = "SMW"
+	}
+	if r.sections.IsKeyed(a) {
+		name += "K"
 	}
 	return name
 }

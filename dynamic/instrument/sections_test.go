@@ -31,6 +31,8 @@ type C struct {
 	q      []int
 	at     atomic.Int32
 	next   *C
+	sm     sync.Map
+	sp     *sync.Map
 }
 
 func key() string        { return "" }

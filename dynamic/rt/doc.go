@@ -29,7 +29,7 @@
 //	section_slots.go   the open sections, and what other goroutines do to their variables
 //	section_turns.go   runs in which one goroutine at a time is in a section
 //	section_judge.go   whether a section was split, and what that has changed
-//	section_key*.go    numbers for the keys of maps
+//	section_syncmap.go the calls at methods of a sync.Map
 //
 // Without INTERLOCK_OUT in the environment the engine sleeps: the filter stays
 // zero, and nothing else ever runs.

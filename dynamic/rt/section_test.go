@@ -44,6 +44,7 @@ func TestSplitChanged(t *testing.T) {
 		"splitLostUpdate": "R-w-W", "splitTestAndUse": "R-w-R", "splitRecursive": "R-w-W",
 		"splitKey": "R-w-W", "splitCallees": "R-w-W", "splitLength": "R-w-W", "splitPanics": "R-w-R",
 		"splitLazily": "R-w-W", "splitReturned": "R-w-W", "splitInOne": "R-w-W",
+		"splitEntry": "R-w-W", "splitEntryAbsent": "R-w-W",
 	} {
 		all, runs := splits(t, program, 10, func(s *split) bool { return s.Changed })
 		if runs < 4 {
@@ -51,7 +52,7 @@ func TestSplitChanged(t *testing.T) {
 		}
 		for _, s := range all {
 			stores := slices.Contains([]string{"splitLostUpdate", "splitKey", "splitLazily", "splitCallees", "splitLength",
-				"splitInOne"}, program)
+				"splitInOne", "splitEntry", "splitEntryAbsent"}, program)
 			if s.Changed && stores && (s.Stored == nil || slices.Equal(s.Replaced, s.Stored)) {
 				t.Errorf("%s: changed, but %v was there, and %v is stored", program, s.Replaced, s.Stored)
 			}
@@ -210,6 +211,7 @@ func TestNoSplit(t *testing.T) {
 		"wholeTwoFields", "wholeOtherObjects", "wholeOtherKeys", "wholeLazily", "wholeNested",
 		"wholeSameValue", "wholeChangedBack", "wholeReads", "wholeFailedCompareAndSwap", "wholeSwapSame", "wholeAddNothing",
 		"wholeOrAnd", "wholeReturned",
+		"wholeOtherEntries", "wholeEntryStoredSame", "wholeEntryFailedSwap", "wholeEntryThere", "wholeRange",
 		"wholeStoreSame", "wholeDeleteAbsent", "wholeStoreThere", "wholeClearEmpty",
 		"wholeDropped", "wholeForkJoin", "wholeForksNested", "wholePull", "wholeWorker",
 		"wholeTurns",
@@ -245,6 +247,20 @@ func TestSplitWriteKey(t *testing.T) {
 		if s.Between || s.Changed || s.Pattern() != "W-w-W" {
 			t.Errorf("a store of the same value is said to come in between: %s, %+v", s.Pattern(), s)
 		}
+	}
+}
+
+// Of an entry of a sync.Map that cannot be compared, it is not known that another one has come.
+func TestSplitEntryOfSlices(t *testing.T) {
+	all, runs := splits(t, "splitEntryOfSlices", 3, func(*split) bool { return true })
+	changed := 0 // the first store makes an entry
+	for _, s := range all {
+		if s.Changed && s.Replaced != nil {
+			changed++
+		}
+	}
+	if changed > 0 || runs == 0 {
+		t.Errorf("%d of %d splits are said to have changed one slice into another; %d runs", changed, len(all), runs)
 	}
 }
 

@@ -104,7 +104,7 @@ func storeOf(p *sites.Package, n ast.Node, site *plan.Site) store {
 	return store{}
 }
 
-// storeOfCall is storeOf for delete, clear, copy and the functions of sync/atomic.
+// storeOfCall is storeOf for delete, clear, copy, the functions of sync/atomic and the methods of a sync.Map.
 func storeOfCall(p *sites.Package, call *ast.CallExpr) store {
 	switch fun := ast.Unparen(call.Fun).(type) {
 	case *ast.Ident:
@@ -116,7 +116,10 @@ func storeOfCall(p *sites.Package, call *ast.CallExpr) store {
 	case *ast.SelectorExpr:
 		f, _ := p.Info.Uses[fun.Sel].(*types.Func)
 		switch {
-		case f == nil || f.Pkg() == nil || f.Pkg().Path() != "sync/atomic":
+		case f == nil || f.Pkg() == nil:
+		case f.Pkg().Path() == "sync":
+			return storeInSyncMap(p, f, call)
+		case f.Pkg().Path() != "sync/atomic":
 		case strings.HasPrefix(f.Name(), "Store") && len(call.Args) > 0:
 			v := call.Args[len(call.Args)-1]
 			return store{replacement, p.Info.TypeOf(v), isConstant(p, v)}
@@ -125,6 +128,16 @@ func storeOfCall(p *sites.Package, call *ast.CallExpr) store {
 		}
 	}
 	return store{}
+}
+
+// storeInSyncMap is storeOf for a method of a sync.Map. One that builds on what it finds is not known to do harm, nor
+// is Delete: many such maps are caches, which lose no more than time by it.
+func storeInSyncMap(p *sites.Package, f *types.Func, call *ast.CallExpr) store {
+	if f.Name() != "Store" || len(call.Args) != 2 {
+		return store{}
+	}
+	v := call.Args[1]
+	return store{replacement, p.Info.TypeOf(v), isConstant(p, v)}
 }
 
 // isConstant reports whether the expression has the same value each time.

@@ -23,11 +23,17 @@ const (
 	pointer        // to the variable
 	oneKey         // a map and a key, which is written twice
 	wholeMap       // a map
+	syncKey        // a sync.Map and a key, which is written twice
 )
 
 // shape returns that of a.
 func (r *Sections) shape(a *source.Access) shape {
 	switch {
+	case a.SyncMap():
+		if r.KeyOf(a) != nil {
+			return syncKey
+		}
+		return noShape
 	case a.Map():
 		if r.KeyOf(a) != nil {
 			return oneKey
@@ -42,6 +48,9 @@ func (r *Sections) shape(a *source.Access) shape {
 // KeyOf returns the key of the element of a map that a accesses, if that can be
 // written twice, or nil.
 func (r *Sections) KeyOf(a *source.Access) ast.Expr {
+	if a.SyncMap() {
+		return r.syncMapKey(a)
+	}
 	var key ast.Expr
 	switch up := r.Up(a.Node).(type) {
 	case *ast.IndexExpr:
@@ -59,6 +68,19 @@ func (r *Sections) KeyOf(a *source.Access) ast.Expr {
 	}
 	converted := !types.Identical(r.Info.TypeOf(key), m.Key()) && r.Info.Types[key].Value == nil
 	if converted || types.IsInterface(m.Key()) {
+		return nil
+	}
+	return key
+}
+
+// syncMapKey is KeyOf for a method of a sync.Map: the first argument, except where the method has none that is a key.
+func (r *Sections) syncMapKey(a *source.Access) ast.Expr {
+	call := r.atomicCall(a)
+	if call == nil || len(call.Args) == 0 || r.atomicName(a) == "Range" {
+		return nil
+	}
+	key := call.Args[0]
+	if t := r.Info.Types[key]; t.IsNil() || !r.IsPure(key) {
 		return nil
 	}
 	return key
@@ -118,10 +140,11 @@ func (r *Sections) accessFlags(a *source.Access) []string {
 }
 
 // updates reports whether a write builds on what it finds: x++, x += y, and what
-// sync/atomic does, except Store.
+// sync/atomic does, except Store, and a sync.Map, except Store and Delete.
 func (r *Sections) updates(a *source.Access) bool {
 	if a.Site.Mode == plan.AtomicWrite {
-		return !strings.HasPrefix(r.atomicName(a), "Store")
+		name := r.atomicName(a)
+		return !strings.HasPrefix(name, "Store") && name != "Delete"
 	}
 	place := a.Node
 	if up, ok := r.Up(a.Node).(*ast.IndexExpr); ok && a.Map() {
@@ -136,7 +159,7 @@ func (r *Sections) updates(a *source.Access) bool {
 	return false
 }
 
-// atomicName returns the name of the function or method of sync/atomic that makes
+// atomicName returns the name of the function or method of sync/atomic, or of a sync.Map, that makes
 // the access, or "".
 func (r *Sections) atomicName(a *source.Access) string {
 	if c := r.atomicCall(a); c != nil {
@@ -147,7 +170,7 @@ func (r *Sections) atomicName(a *source.Access) string {
 	return ""
 }
 
-// atomicCall returns the call of sync/atomic that makes the access, or nil.
+// atomicCall returns the call of sync/atomic, or of a sync.Map, that makes the access, or nil.
 func (r *Sections) atomicCall(a *source.Access) *ast.CallExpr {
 	for n := ast.Node(a.Node); n != nil; n = r.Around(n) {
 		if c, ok := n.(*ast.CallExpr); ok {
@@ -167,6 +190,8 @@ func (r *Sections) binds(a *source.Access, s shape, b *bound) Wrapping {
 	switch s {
 	case oneKey:
 		return r.wrapping("BindKey", r.place(a), r.KeyOf(a), args)
+	case syncKey:
+		return r.wrapping("BindSync", nil, r.KeyOf(a), args)
 	case wholeMap:
 		return r.wrapping("BindMap", r.place(a), nil, args)
 	}
@@ -185,13 +210,15 @@ func (r *Sections) endpointCall(a *source.Access, s shape, x role) Wrapping {
 		flags = r.entryFlags(a)
 	}
 	switch {
+	case s == syncKey:
+		name, key = name+"Sync", r.KeyOf(a)
 	case s == oneKey && !x.Length:
 		name, key = name+"Key", r.KeyOf(a)
 	case s != pointer:
 		name += "Map"
 	}
 	var at []textedit.Piece
-	if s != pointer && x.end == nil {
+	if (s == oneKey || s == wholeMap) && x.end == nil {
 		at = r.place(a)
 	}
 	return r.wrapping(name, at, key, fmt.Sprintf("%d, %d, %s", a.ID, x.ID, r.named(flags)))
@@ -244,8 +271,8 @@ func (r *Sections) entryFlags(a *source.Access) []string {
 // endFlags names the A set of an end, and what the end does; a is nil if that is in a
 // callee.
 func (r *Sections) endFlags(e *ending, a *source.Access) (flags []string) {
-	// A CompareAndSwap compares again by itself, so that everything may come before it.
-	swaps := a != nil && a.Site.Mode == plan.AtomicWrite && strings.HasPrefix(r.atomicName(a), "CompareAndSwap")
+	// A CompareAndSwap or CompareAndDelete compares again by itself, so that everything may come before it.
+	swaps := a != nil && a.Site.Mode == plan.AtomicWrite && strings.HasPrefix(r.atomicName(a), "CompareAnd")
 	if swaps || slices.Contains(e.Allows, plan.Read) {
 		flags = append(flags, "AllowReads")
 	}
@@ -264,7 +291,8 @@ func (r *Sections) endFlags(e *ending, a *source.Access) (flags []string) {
 // stored returns the call that reads what a has stored under the key of a map, if the
 // map can be named behind the statement.
 func (r *Sections) stored(a *source.Access) []textedit.Piece {
-	if !a.Writes() || r.shape(a) != oneKey || !r.IsPure(a.Node) {
+	s := r.shape(a)
+	if !a.Writes() || s != oneKey && s != syncKey || !r.IsPure(a.Node) {
 		return nil
 	}
 	switch s := r.Statement(a.Node).(type) {
@@ -276,8 +304,15 @@ func (r *Sections) stored(a *source.Access) []textedit.Piece {
 	default:
 		return nil
 	}
+	name := "rt.Stored("
+	switch {
+	case s == syncKey && a.Pointer:
+		name = "rt.StoredSync("
+	case s == syncKey:
+		name = "rt.StoredSync(&"
+	}
 	return []textedit.Piece{
-		textedit.Text(r.Prefix + "rt.Stored("), r.TextOf(a.Node), textedit.Text(", "), r.TextOf(r.KeyOf(a)),
+		textedit.Text(r.Prefix + name), r.TextOf(a.Node), textedit.Text(", "), r.TextOf(r.KeyOf(a)),
 		textedit.Textf(", %d)", a.ID),
 	}
 }

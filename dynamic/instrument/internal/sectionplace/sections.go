@@ -148,7 +148,7 @@ func (r *Sections) Report(all map[uint32]plan.Reason) {
 
 // IsKeyed reports whether a is announced with the key of the map.
 func (r *Sections) IsKeyed(a *source.Access) bool {
-	return a.Map() && r.keyed[a.Site.Variable] && r.KeyOf(a) != nil
+	return (a.Map() || a.SyncMap()) && r.keyed[a.Site.Variable] && r.KeyOf(a) != nil
 }
 
 // New finds what the file f has of the sections of pl, which may be nil. quiet are the
@@ -169,7 +169,7 @@ func New(f *source.File, pl *plan.Plan, quiet map[string]bool) *Sections {
 	name := relative(r.Pkg, r.Name)
 	for i := range pl.Sections {
 		s := &pl.Sections[i]
-		if v := s.Variables[0]; v.Kind == plan.KindMap && !s.Length {
+		if v := s.Variables[0]; v.Kind == plan.KindMap && !s.Length || v.Kind == plan.KindSyncMap {
 			r.keyed[v] = true
 		}
 		r.bindCallers(s, byID)
@@ -402,7 +402,7 @@ func (r *Sections) placeBetween(o *opening, entry ast.Stmt) {
 		call, ok = r.atomicCall(o.entryAt), o.entryAt.Site.Mode == plan.AtomicRead
 	}
 	endsThere := func(e ending) bool { return e.node != o.entry && r.Statement(e.node) == entry }
-	if ok && call != nil && slices.ContainsFunc(o.ends, endsThere) {
+	if ok && call != nil && !r.hasSeveralResults(call) && slices.ContainsFunc(o.ends, endsThere) {
 		r.Wrap(call.Pos(), call.End(), textedit.RankPlace, []textedit.Piece{textedit.Text(r.Prefix + "rt.Between(")},
 			[]textedit.Piece{textedit.Textf(", %d)", o.ID)})
 	}
@@ -411,13 +411,17 @@ func (r *Sections) placeBetween(o *opening, entry ast.Stmt) {
 // isWithin reports whether e comes in the statement of o's entry, which is a call that no other can stand
 // around: it has several results.
 //
-//	c.Set(c.Get())    // func (c *C) Get() (int, bool)
+//	c.Set(c.Get())                   // func (c *C) Get() (int, bool)
+//	m.Store(k, plus(m.Load(k)))      // m is a sync.Map
 func (r *Sections) isWithin(o *opening, e ending) bool {
-	call, ok := o.entry.(*ast.CallExpr)
-	if !ok || o.entryAt != nil || r.Statement(e.node) != r.Statement(o.entry) {
+	if r.Statement(e.node) != r.Statement(o.entry) {
 		return false
 	}
-	return r.hasSeveralResults(call)
+	call, ok := o.entry.(*ast.CallExpr)
+	if o.entryAt != nil {
+		call, ok = r.atomicCall(o.entryAt), o.entryAt.SyncMap()
+	}
+	return ok && r.hasSeveralResults(call)
 }
 
 func (r *Sections) hasSeveralResults(call *ast.CallExpr) bool {

@@ -30,7 +30,7 @@ type Access struct {
 }
 
 // IsBehind reports whether the access is not to Node but to what that refers to.
-func (a *Access) IsBehind() bool { return a.Map() || a.Site.Behind }
+func (a *Access) IsBehind() bool { return a.Map() || a.Site.Behind || a.Pointer }
 
 // IsClose reports whether the access closes a channel.
 func (a *Access) IsClose() bool { return a.Site.Variable.Kind == plan.KindChannel && a.Writes() }
