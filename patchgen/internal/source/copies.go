@@ -7,30 +7,39 @@ import (
 	"slices"
 )
 
-// NoNewField returns why a struct type cannot get a lock or atomic as a field:
-// values of it are copied, or literals list its fields by position.
+// NoNewField returns why a struct type cannot get a lock or atomic as a field: values of it are copied.
 func (m *Module) NoNewField(owner *types.Named, what string) error {
 	if n := m.copied(owner); n != nil {
 		return fmt.Errorf("values of %s are copied (%s), and %s in it must not be", owner.Obj().Name(), m.at(n), what)
 	}
+	return nil
+}
+
+// Literal is a composite literal of a struct that lists its fields by position: T{1, 2}.
+type Literal struct {
+	*File
+	*ast.CompositeLit
+	Struct *types.Struct
+}
+
+// Positional returns the literals of a struct type that list its fields by position, those in tests included.
+func (m *Module) Positional(owner *types.Named) (all []Literal) {
 	for _, p := range m.Packages {
 		for _, file := range p.Files {
-			var found ast.Node
 			ast.Inspect(file.Syntax, func(n ast.Node) bool {
 				lit, ok := n.(*ast.CompositeLit)
-				if ok && len(lit.Elts) > 0 && SameNamed(Named(file.TypeOf(lit)), owner) {
-					if _, keyed := lit.Elts[0].(*ast.KeyValueExpr); !keyed {
-						found = lit
-					}
+				if !ok || len(lit.Elts) == 0 || !SameNamed(Named(file.TypeOf(lit)), owner) {
+					return true
 				}
-				return found == nil
+				fields, ok := StructOf(file.TypeOf(lit))
+				if _, keyed := lit.Elts[0].(*ast.KeyValueExpr); ok && !keyed {
+					all = append(all, Literal{file, lit, fields})
+				}
+				return true
 			})
-			if found != nil {
-				return fmt.Errorf("the literal at %s lists the fields of %s by position", file.At(found), owner.Obj().Name())
-			}
 		}
 	}
-	return nil
+	return all
 }
 
 // copied finds a place where a value of the struct type is copied; a lock or

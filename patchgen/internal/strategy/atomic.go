@@ -131,10 +131,15 @@ func (w *atomicWriter) pick() error {
 	case t.Owner != nil && t.Owner.TypeParams().Len() > 0 && w.pointee != "":
 		return fmt.Errorf("%s is generic, and the field a pointer", t.Owner.Obj().Name())
 	}
-	if t.Owner != nil {
-		return w.problem.Module.NoNewField(t.Owner, "an atomic")
+	if t.Owner == nil {
+		return nil
 	}
-	return nil
+	// T{1}: an atomic is set by its Store alone
+	if by := w.problem.Module.Positional(t.Owner); len(by) > 0 {
+		return fmt.Errorf("the literal at %s lists the fields of %s by position", by[0].At(by[0].CompositeLit),
+			t.Owner.Obj().Name())
+	}
+	return w.problem.Module.NoNewField(t.Owner, "an atomic")
 }
 
 // local admits a captured local with a plain `var x T` declaration.

@@ -52,6 +52,9 @@ func (p *Problem) declareLock(edits *edit.Edits, name string) error {
 	switch n := p.declNode(file, id).(type) {
 	case *ast.Field:
 		if p.Variable.Function == nil {
+			if err := p.nameFields(edits); err != nil {
+				return err
+			}
 			edits.Before(file, withDoc(n, n.Doc), func() string { return name + " " + pkg + ".Mutex" + guards })
 			return nil
 		}
@@ -65,6 +68,24 @@ func (p *Problem) declareLock(edits *edit.Edits, name string) error {
 		edits.Before(file, n, func() string { return "var " + name + " " + pkg + ".Mutex" + guards })
 	default:
 		return fmt.Errorf("cannot place a lock beside %s", p.Variable)
+	}
+	return nil
+}
+
+// nameFields writes the names of the fields into the literals that list them by position, as a new field is among them
+// now:
+//
+//	&counter{1, 2}	->	&counter{n: 1, max: 2}
+func (p *Problem) nameFields(edits *edit.Edits) error {
+	for _, lit := range p.Module.Positional(p.Variable.Owner) {
+		for i, value := range lit.Elts {
+			name := lit.Struct.Field(i).Name()
+			if name == "_" {
+				return fmt.Errorf("the literal at %s sets a field without a name", lit.At(lit.CompositeLit))
+			}
+			at := lit.Offset(value.Pos())
+			edits.Add(lit.File, at, at, func() string { return name + ": " })
+		}
 	}
 	return nil
 }

@@ -187,6 +187,9 @@ func (p *Problem) DeclareOnce(edits *edit.Edits, name, comment string) (class st
 		if !ok {
 			return "", fmt.Errorf("no sync.Once can be placed beside %s", p.Variable)
 		}
+		if err := p.nameFields(edits); err != nil {
+			return "", err
+		}
 		// At the end: a Once is twelve bytes, and what stands behind it may
 		// need its alignment for atomic access.
 		edits.After(file, list.List[len(list.List)-1], func() string { return text })

@@ -116,6 +116,8 @@ var golden = map[string]string{
 	"mutex_generic":               "guarded stack.items stack.itemsMu",
 	"mutex_global":                "guarded seen seenMu",
 	"mutex_init_apart":            "guarded group.first group.firstMu",
+	"mutex_positional":            "guarded gauge.peak gauge.peakMu",
+	"once_positional":             "once conf.m conf.mOnce",
 	"mutex_lazy":                  "guarded client.conn client.connMu",
 	"mutex_nested":                "guarded tx.stats tx.statsMu",
 	"mutex_test_and_use":          "guarded runner.running runner.runningMu",
