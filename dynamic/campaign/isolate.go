@@ -57,7 +57,7 @@ func (c *campaign) isolate(ctx context.Context) {
 		}
 		s := &isolation{
 			campaign: c, pkg: pkg, binary: c.cfg.Binaries[i], test: c.testToIsolate(pkg), uses: LockUses(c.seen.pkgs),
-			end: time.Now().Add(min(c.replayTime(1)/2, limit)), unclear: map[arm.Place]int{},
+			end: time.Now().Add(min(c.replayTime(1)/2, limit)), unclear: map[arm.Visit]int{}, never: map[arm.Visit]bool{},
 		}
 		found, err := s.search(ctx)
 		if err != nil && !errors.Is(err, recorded.ErrNotRecorded) { // a campaign of the past had less time
@@ -114,7 +114,8 @@ type isolation struct {
 	uses    map[uint64]LockUse
 	runs    int
 	tried   int
-	unclear map[arm.Place]int // how often the test has failed by a pause there, and nothing crosses
+	unclear map[arm.Visit]int  // how often the test has failed by a pause there, and nothing crosses
+	never   map[arm.Visit]bool // no goroutine has come there
 }
 
 // search goes through the places.
@@ -132,7 +133,7 @@ func (s *isolation) search(ctx context.Context) (*explained, error) {
 			}
 			s.progress(Event{Kind: Isolating, Run: round*len(places) + i + 1, Runs: orders * len(places),
 				Package: s.pkg.Package})
-			if s.unclear[at] >= mostUnclear {
+			if s.unclear[at] >= mostUnclear || s.never[at] {
 				continue
 			}
 			crossings, err := s.failsAt(ctx, at, round)
@@ -151,8 +152,20 @@ func (s *isolation) search(ctx context.Context) (*explained, error) {
 }
 
 // places lists where a goroutine may have to be held: first the acquisitions of locks, then the accesses, in the
-// packages that the test has reached.
-func (s *isolation) places(reached map[uint32]bool) (all []arm.Place) {
+// packages that the test has reached, and then later visits of these, as a function that is called twice in a section
+// begins it and splits it at one place.
+func (s *isolation) places(reached map[uint32]bool) (all []arm.Visit) {
+	places := s.reachedPlaces(reached)
+	for _, nth := range [...]int{0, 2, 3} {
+		for _, p := range places {
+			all = append(all, arm.Visit{Place: p, Nth: nth})
+		}
+	}
+	return all
+}
+
+// reachedPlaces lists the places, those with what a static finding suspects first.
+func (s *isolation) reachedPlaces(reached map[uint32]bool) (all []arm.Place) {
 	packages := map[string]bool{}
 	sites := maps.Clone(s.seen.reached) // by other runs, in other orders
 	maps.Copy(sites, reached)
@@ -182,7 +195,7 @@ func (s *isolation) places(reached map[uint32]bool) (all []arm.Place) {
 func isTestFile(file string) bool { return strings.HasSuffix(file, "_test.go") }
 
 // failsAt returns what may be why the test fails where goroutines are held at the place: nothing where it passes then.
-func (s *isolation) failsAt(ctx context.Context, at arm.Place, order int) ([]crossing.Crossing, error) {
+func (s *isolation) failsAt(ctx context.Context, at arm.Visit, order int) ([]crossing.Crossing, error) {
 	failed, err := s.failure(ctx, at, order)
 	if failed == nil || err != nil {
 		return nil, err
@@ -208,7 +221,7 @@ func (s *isolation) failsAt(ctx context.Context, at arm.Place, order int) ([]cro
 
 // failure returns a run with its steps in which the test fails as goroutines are held at the place, or nil. The first
 // run of the place has no steps: these take time.
-func (s *isolation) failure(ctx context.Context, at arm.Place, order int) (*isolatedRun, error) {
+func (s *isolation) failure(ctx context.Context, at arm.Visit, order int) (*isolatedRun, error) {
 	failures := 0
 	for n := 0; failures < fewFailures || n < fewFailures; n++ {
 		what := pauseAt(at, pauseLength)
@@ -218,6 +231,9 @@ func (s *isolation) failure(ctx context.Context, at arm.Place, order int) (*isol
 		r, err := s.run(ctx, what, order)
 		if err != nil {
 			return nil, err
+		}
+		if n == 0 && at.Nth > 0 && !r.held {
+			s.never[at] = true
 		}
 		if r.failed {
 			failures++
@@ -237,7 +253,7 @@ func (s *isolation) failure(ctx context.Context, at arm.Place, order int) (*isol
 
 // passing returns a run with its steps, in which goroutines come to the place and go on at once: what they do behind it
 // is not seen where the process ends while they are held.
-func (s *isolation) passing(ctx context.Context, at arm.Place) (r *isolatedRun, err error) {
+func (s *isolation) passing(ctx context.Context, at arm.Visit) (r *isolatedRun, err error) {
 	for order := range orders {
 		if r, err = s.run(ctx, pauseAt(at, 0)+",steps=1", order); err != nil || !r.failed && !r.unusable {
 			break

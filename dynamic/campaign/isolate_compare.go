@@ -26,7 +26,7 @@ type explained struct {
 	pkg, test string
 	seed      uint64    // of a run in which the test fails
 	said      string    // how
-	at        arm.Place // where goroutines are held
+	at        arm.Visit // where goroutines are held
 	tried     int       // crossings of this campaign, this one included
 	counts    [3]failures
 }
@@ -56,9 +56,9 @@ const (
 )
 
 // try makes runs of the kinds until they decide, and returns nil where they do not show that the test fails by that.
-func (s *isolation) try(ctx context.Context, at arm.Place, x crossing.Crossing, order int) (*explained, error) {
+func (s *isolation) try(ctx context.Context, at arm.Visit, x crossing.Crossing, order int) (*explained, error) {
 	// A pause ahead of the section has to be another one, and a test that waits by time may look too early.
-	if x.Before == at || x.Meant(s.cfg.Plan, s.seen.pkgs) || x.ReadsOnly() && s.testWaits() {
+	if x.Before == at.Place && at.Nth <= 1 || x.Meant(s.cfg.Plan, s.seen.pkgs) || x.ReadsOnly() && s.testWaits() {
 		return nil, nil
 	}
 	s.tried++
@@ -96,9 +96,18 @@ func (e *explained) runs() [3]string {
 	}
 	if !e.IsEarly() { // another goroutine may be in the same section
 		all[pausedApart] += fmt.Sprintf(",from=%v,out=%v", e.Before, e.Before)
-		all[pausedAhead] = fmt.Sprintf("%s,near=%v", pauseAt(e.Before, pauseLength), e.Out)
+		all[pausedAhead] = fmt.Sprintf("%s,near=%v", pauseAt(e.ahead(), pauseLength), e.Out)
 	}
 	return all
+}
+
+// ahead returns where goroutines are held ahead of the section: where it begins and is held at one place, at the visit
+// before.
+func (e *explained) ahead() arm.Visit {
+	if e.Before == e.at.Place {
+		return arm.Visit{Place: e.Before, Nth: e.at.Nth - 1}
+	}
+	return arm.Visit{Place: e.Before}
 }
 
 // count takes up a run of a kind, unless it says nothing.
@@ -150,6 +159,6 @@ func (s *isolation) testWaits() bool {
 }
 
 // pauseAt returns a pause at a place as the monitor reads it.
-func pauseAt(p arm.Place, length time.Duration) string {
-	return arm.PauseList([]arm.Pause{{Place: p, Length: length}})
+func pauseAt(v arm.Visit, length time.Duration) string {
+	return arm.PauseList([]arm.Pause{{Visit: v, Length: length}})
 }

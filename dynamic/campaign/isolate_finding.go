@@ -23,7 +23,7 @@ func (t *tally) isolatedFinding(cfg *Config, e *explained) *finding.Finding {
 	first.Step, came.Step, last.Step = 1, 2, 3
 	words := wordsOf(t.kindOf(e))
 	v := finding.Variable(t.plan.Site(e.First.Site).Variable)
-	at := t.positionOf(e.at)
+	at := t.positionOf(e.at.Place)
 	f := &finding.Finding{
 		Code: words.code, Status: finding.Confirmed,
 		Title:    fmt.Sprintf("%s of %s split by a remote %s (%s)", words.both, v, plainVerb(came.Mode), e.pattern()),
@@ -47,9 +47,18 @@ func (t *tally) isolatedFinding(cfg *Config, e *explained) *finding.Finding {
 
 // replaysPause sets in f the command that holds goroutines where the test fails by that.
 func (t *tally) replaysPause(cfg *Config, e *explained, f *finding.Finding) {
-	r := replay{pkg: e.pkg, seed: e.seed, test: e.test, pause: fmt.Sprintf("%s@%v", t.positionOf(e.at), pauseLength)}
+	r := replay{pkg: e.pkg, seed: e.seed, test: e.test, pause: t.pauseText(e.at)}
 	f.Evidence.Replay = r.command(cfg)
 	t.shown = append(t.shown, shown{f, r, (*tally).testsFail})
+}
+
+// pauseText returns the pause at a visit as the command line has it.
+func (t *tally) pauseText(v arm.Visit) string {
+	text := fmt.Sprintf("%s@%v", t.positionOf(v.Place), pauseLength)
+	if v.Nth > 0 {
+		text += fmt.Sprintf("/%d", v.Nth)
+	}
+	return text
 }
 
 // testsFail reports whether the tests have failed in the run.
@@ -81,7 +90,7 @@ func (t *tally) earlyFinding(cfg *Config, e *explained) *finding.Finding {
 			Seed:  e.seed, Test: e.pkg, Harmful: true,
 		},
 	}
-	f.Notes = append(f.Notes, e.counted(t.positionOf(e.at)))
+	f.Notes = append(f.Notes, e.counted(t.positionOf(e.at.Place)))
 	t.replaysPause(cfg, e, f)
 	return f
 }

@@ -17,6 +17,7 @@ import (
 // isolatedRun is what one run with a pause has shown.
 type isolatedRun struct {
 	failed   bool
+	held     bool     // a goroutine was
 	unusable bool     // nothing follows from it: nobody was held, no other goroutine came, or one was not kept away
 	panicked int64    // the goroutine that has ended the process by an error of the runtime in the program's code
 	tests    []string // that failed
@@ -72,12 +73,12 @@ func (s *isolation) read(p *testproc.Process, records []evidence.Record, places 
 		r.panicked = panicked.Goroutine.ID
 	}
 	// Where others are to come, a run in which none does is none of its kind.
-	held, came, late := false, !strings.Contains(places, "near=") && !strings.Contains(places, "out="), false
+	came, late := !strings.Contains(places, "near=") && !strings.Contains(places, "out="), false
 	for i := range r.steps {
-		held = held || r.steps[i].What == evidence.StepHeld
+		r.held = r.held || r.steps[i].What == evidence.StepHeld
 		came = came || r.steps[i].What == evidence.StepCame
 		late = late || r.steps[i].What == evidence.StepLate
 	}
-	r.unusable = p.Outcome != Passed && !r.failed || !held || !came || late
+	r.unusable = p.Outcome != Passed && !r.failed || !r.held || !came || late
 	return r
 }

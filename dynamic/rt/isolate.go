@@ -44,7 +44,11 @@ type isolated struct {
 type pause struct {
 	isolated
 	ns   int64
+	nth  uint64 // visit of a goroutine, from 1; 0 is each
 	left atomic.Int32
+
+	mu     spinlock
+	visits map[int64]uint64 // by goroutine, where nth counts; guarded by mu
 }
 
 // isolation is the plan of the run. What is not atomic is set at start, and the steps are guarded by out.mu.
@@ -85,7 +89,8 @@ type step struct {
 }
 
 // readIsolation reads INTERLOCK_ISOLATE: "pause=a12:5000,out=l7,until=a15,steps=1", where a is the site of an access
-// and l the use of a lock. A pause is in microseconds; it and out may come several times. With near in place of out, it
+// and l the use of a lock. A pause is in microseconds, and behind another colon is at which visit of a goroutine it is
+// made, which is each where none stands there; pauses and out may come several times. With near in place of out, it
 // is noted who comes there, and nobody is kept away. A goroutine that comes to the place from keeps others away from
 // there on.
 func readIsolation() (problem string) {
@@ -95,13 +100,15 @@ func readIsolation() (problem string) {
 		key, value := cut(part, '=')
 		value, length := cut(value, ':')
 		p, ok := isolatedPlace(value)
+		length, visit := cut(length, ':')
 		us, err := strconv.ParseUint(length, 10, 31)
+		nth, _ := strconv.ParseUint(visit, 10, 31)
 		switch { // by what the part begins with
 		case key == "steps":
 			isolation.writes = true
 			isolation.steps = make([]step, 0, stepsBefore)
 		case ok && key == "pause" && err == nil:
-			isolation.pauses = append(isolation.pauses, pause{isolated: p, ns: int64(us) * 1000})
+			isolation.pauses = append(isolation.pauses, pause{isolated: p, ns: int64(us) * 1000, nth: nth})
 		case ok && (key == "out" || key == "near"):
 			isolation.out = append(isolation.out, p)
 			isolation.keeps = key == "out"
@@ -116,6 +123,7 @@ func readIsolation() (problem string) {
 	}
 	for i := range isolation.pauses {
 		isolation.pauses[i].left.Store(holdsAtSite)
+		isolation.pauses[i].visits = map[int64]uint64{}
 	}
 	return ""
 }
@@ -155,11 +163,22 @@ func isolate(p isolated, me int64) {
 		isolation.since.Store(nanotime() - keepLost + keepShort)
 	}
 	for i := range isolation.pauses {
-		if h := &isolation.pauses[i]; h.isolated == p && h.left.Add(-1) >= 0 && !InBubble() {
+		if h := &isolation.pauses[i]; h.isolated == p && h.isVisit(me) && h.left.Add(-1) >= 0 && !InBubble() {
 			holdAt(p, me, h.ns)
 			return
 		}
 	}
+}
+
+// isVisit reports whether the running goroutine is held at this visit of the place, and counts it.
+func (p *pause) isVisit(me int64) bool {
+	if p.nth == 0 {
+		return true
+	}
+	p.mu.lock()
+	defer p.mu.unlock()
+	p.visits[me]++
+	return p.visits[me] == p.nth
 }
 
 // holdAt holds the running goroutine at the place. Of several that are held at a time, the first keeps others away.

@@ -23,9 +23,11 @@ func (c *Crossing) Meant(p *plan.Plan, pkgs []*sites.Package) bool {
 		c.comparesAgain(pkgs, last) || c.isInexact(pkgs)
 }
 
-// isProgress reports whether one variable is stored twice, and the other goroutine has only looked at it.
+// isProgress reports whether one variable is stored twice, and the other goroutine has only looked at it. Two entries
+// of a map are two variables: what moves from one to the other is in neither meanwhile.
 func (c *Crossing) isProgress(p *plan.Plan) bool {
-	return !c.IsEarly() && c.ReadsOnly() && p.Site(c.First.Site).Variable == p.Site(c.Last.Site).Variable
+	return !c.IsEarly() && c.ReadsOnly() && p.Site(c.First.Site).Variable == p.Site(c.Last.Site).Variable &&
+		(c.First.Key == c.Last.Key || c.First.Key == 0 || c.Last.Key == 0)
 }
 
 // ReadsOnly reports whether the other goroutine has stored nothing in between: whether it looked too early is for the
