@@ -57,7 +57,7 @@ func (c *campaign) isolate(ctx context.Context) {
 		}
 		s := &isolation{
 			campaign: c, pkg: pkg, binary: c.cfg.Binaries[i], test: c.testToIsolate(pkg), uses: LockUses(c.seen.pkgs),
-			end: time.Now().Add(min(c.replayTime(1)/2, limit)), unclear: map[arm.Visit]int{}, never: map[arm.Visit]bool{},
+			end: time.Now().Add(min(c.replayTime(1)/2, limit)), unclear: map[arm.Visit]int{},
 		}
 		found, err := s.search(ctx)
 		if err != nil && !errors.Is(err, recorded.ErrNotRecorded) { // a campaign of the past had less time
@@ -114,8 +114,8 @@ type isolation struct {
 	uses    map[uint64]LockUse
 	runs    int
 	tried   int
-	unclear map[arm.Visit]int  // how often the test has failed by a pause there, and nothing crosses
-	never   map[arm.Visit]bool // no goroutine has come there
+	unclear map[arm.Visit]int // how often the test has failed by a pause there, and nothing crosses
+	visits  map[arm.Place]int // the latest visit that a goroutine has made, in an order of the goroutines
 }
 
 // search goes through the places.
@@ -127,13 +127,14 @@ func (s *isolation) search(ctx context.Context) (*explained, error) {
 	places := s.places(plain.reached)
 	// One run of each place is made, and then another one of each, in another order of the goroutines.
 	for round := range orders {
+		s.visits = map[arm.Place]int{}
 		for i, at := range places {
 			if ctx.Err() != nil || time.Now().After(s.end) {
 				return nil, nil
 			}
 			s.progress(Event{Kind: Isolating, Run: round*len(places) + i + 1, Runs: orders * len(places),
 				Package: s.pkg.Package})
-			if s.unclear[at] >= mostUnclear || s.never[at] {
+			if s.unclear[at] >= mostUnclear || at.Nth > s.visits[at.Place]+1 {
 				continue
 			}
 			crossings, err := s.failsAt(ctx, at, round)
@@ -189,7 +190,32 @@ func (s *isolation) reachedPlaces(reached map[uint32]bool) (all []arm.Place) {
 			all = append(all, arm.Place{Site: id})
 		}
 	}
+	// What a static finding suspects is most likely to be why.
+	suspected := s.suspectedFunctions()
+	slices.SortStableFunc(all, func(a, b arm.Place) int {
+		return cmp.Compare(suspected[s.functionAt(b)], suspected[s.functionAt(a)])
+	})
 	return all
+}
+
+// suspectedFunctions holds 1 for the functions, named with their package, in which a static finding has an access.
+func (s *isolation) suspectedFunctions() map[string]int {
+	suspected := map[string]int{}
+	for i := range s.cfg.Plan.Sites {
+		if at := &s.cfg.Plan.Sites[i]; at.Suspicious {
+			suspected[at.Package+"."+at.Function] = 1
+		}
+	}
+	return suspected
+}
+
+// functionAt returns the function that has a place, with its package.
+func (s *isolation) functionAt(p arm.Place) string {
+	if p.Use != 0 {
+		return s.uses[p.Use].Package + "." + s.uses[p.Use].Function
+	}
+	at := s.cfg.Plan.Site(p.Site)
+	return at.Package + "." + at.Function
 }
 
 func isTestFile(file string) bool { return strings.HasSuffix(file, "_test.go") }
@@ -232,8 +258,8 @@ func (s *isolation) failure(ctx context.Context, at arm.Visit, order int) (*isol
 		if err != nil {
 			return nil, err
 		}
-		if n == 0 && at.Nth > 0 && !r.held {
-			s.never[at] = true
+		if r.held {
+			s.visits[at.Place] = max(s.visits[at.Place], at.Nth, 1)
 		}
 		if r.failed {
 			failures++

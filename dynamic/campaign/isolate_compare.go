@@ -48,9 +48,12 @@ func (f *failures) count(failed bool) {
 }
 
 const (
-	// mostRuns is how many runs of a kind are made, mostRounds how many are tried: some say nothing.
-	mostRuns   = 12
-	mostRounds = 20
+	// mostRuns is how many runs of a kind are made, mostRounds how many are tried: some say nothing. Behind nearRuns,
+	// further ones are made only where chance is less likely than nearChance to be why the test fails more often.
+	mostRuns   = 24
+	mostRounds = 40
+	nearRuns   = 12
+	nearChance = 0.05
 	// hopelessRuns is how many runs are made of what explains little.
 	hopelessRuns = 3
 )
@@ -80,7 +83,7 @@ func (s *isolation) try(ctx context.Context, at arm.Visit, x crossing.Crossing, 
 		if e.significant() {
 			return e, nil
 		}
-		if e.hopeless() {
+		if e.hopeless() || e.counts[pausedInside].runs >= nearRuns && e.chance() > nearChance {
 			break
 		}
 	}
@@ -124,22 +127,23 @@ func (e *explained) count(kind int, r *isolatedRun) {
 
 // significant reports whether the test fails in runs of the first kind more often than chance has it. That is asked
 // behind each round, and of several crossings.
-func (e *explained) significant() bool {
+func (e *explained) significant() bool { return e.chance() <= level/float64(mostRuns*e.tried) }
+
+// chance returns how likely it is that the test fails so much more often in runs of the first kind than in those of
+// another one by chance alone: the larger one of the likelihoods.
+func (e *explained) chance() (most float64) {
 	in := e.counts[pausedInside]
 	for kind, what := range e.runs() {
 		if kind == pausedInside || what == "" {
 			continue
 		}
 		other := e.counts[kind]
-		p := fisher.Exceedance([]fisher.Table{{
+		most = max(most, fisher.Exceedance([]fisher.Table{{
 			FailedSplit: in.failed, PassedSplit: in.runs - in.failed,
 			FailedWhole: other.failed, PassedWhole: other.runs - other.failed,
-		}})
-		if p > level/float64(mostRuns*e.tried) {
-			return false
-		}
+		}}))
 	}
-	return true
+	return most
 }
 
 // hopeless reports whether the runs so far speak against the split.

@@ -168,6 +168,9 @@ func whichTest(e *explained) string {
 // String returns the rate in words.
 func (f failures) String() string { return finding.OfRuns(f.failed, f.runs) }
 
+// ordinals are those of visits.
+var ordinals = [...]string{2: "second", 3: "third"}
+
 // counted reports what the runs have shown.
 func (e *explained) counted(at finding.Position) string {
 	test := whichTest(e)
@@ -178,8 +181,12 @@ func (e *explained) counted(at finding.Position) string {
 	if e.said != "" {
 		said = fmt.Sprintf(" (%s)", e.said)
 	}
-	text := fmt.Sprintf("with a pause of %v before %s:%d, %s fails in %s%s; in %s with the same pause where the other "+
-		"goroutine is kept away ", pauseLength, at.File, at.Line, test,
+	visit := ""
+	if e.at.Nth > 0 {
+		visit = fmt.Sprintf(", where a goroutine comes there the %s time", ordinals[e.at.Nth])
+	}
+	text := fmt.Sprintf("with a pause of %v before %s:%d%s, %s fails in %s%s; in %s with the same pause where the other "+
+		"goroutine is kept away ", pauseLength, at.File, at.Line, visit, test,
 		e.counts[pausedInside], said, e.counts[pausedApart])
 	if e.IsEarly() {
 		return text + "until the store"

@@ -129,8 +129,8 @@ func (o *testOptions) declare(fs *flag.FlagSet) {
 	fs.StringVar(&o.hold, "hold", "",
 		"hold a goroutine between two locks acquired at these `places`, file:line:column[,…], until\n"+
 			"another goroutine waits for the first; with a length such as @10ms, it is held before the\n"+
-			"lock, or the access, at the place for so long, and there is no other noise; replay\n"+
-			"commands use it")
+			"lock, or the access, at the place for so long (@10ms/2: the second time that it comes\n"+
+			"there), and there is no other noise; replay commands use it")
 	fs.IntVar(&o.replays, "replays", defaultReplays,
 		"try the replay command of each finding `n` times, in at most half the time of the runs")
 	within(fs, "replays", &o.replays, 0, math.MaxInt, "a number")

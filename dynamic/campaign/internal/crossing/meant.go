@@ -9,6 +9,7 @@ import (
 
 	"github.com/interlock-go/interlock/atomicsets/plan"
 	"github.com/interlock-go/interlock/atomicsets/sites"
+	"github.com/interlock-go/interlock/dynamic/campaign/internal/stores"
 	"github.com/interlock-go/interlock/dynamic/evidence"
 )
 
@@ -23,11 +24,16 @@ func (c *Crossing) Meant(p *plan.Plan, pkgs []*sites.Package) bool {
 		c.comparesAgain(pkgs, last) || c.isInexact(pkgs)
 }
 
-// isProgress reports whether one variable is stored twice, and the other goroutine has only looked at it. Two entries
-// of a map are two variables: what moves from one to the other is in neither meanwhile.
+// isProgress reports whether one variable is stored twice, and the other goroutine has only looked at it. An entry that
+// is deleted is no state of a map on the way to the next: what moves to another key is at neither meanwhile.
 func (c *Crossing) isProgress(p *plan.Plan) bool {
 	return !c.IsEarly() && c.ReadsOnly() && p.Site(c.First.Site).Variable == p.Site(c.Last.Site).Variable &&
-		(c.First.Key == c.Last.Key || c.First.Key == 0 || c.Last.Key == 0)
+		!deletes(p.Site(c.First.Site))
+}
+
+// deletes reports whether an access deletes entries of a map: it has no key, which a store has.
+func deletes(s *plan.Site) bool {
+	return s.Variable.Kind == plan.KindMap && s.Mode == plan.Write && !strings.HasSuffix(s.Expr, "]")
 }
 
 // ReadsOnly reports whether the other goroutine has stored nothing in between: whether it looked too early is for the
@@ -67,9 +73,9 @@ func (c *Crossing) isInexact(pkgs []*sites.Package) bool {
 	return false
 }
 
-// inexact matches comments on results that others may change meanwhile.
-var inexact = regexp.MustCompile(`(?i)\b(approximat\w*|estimat\w*|inexact|roughly|best[- ]effort|stale|` +
-	`not (be )?(exact|precise|atomic|consistent)|eventual\w*|tries? again|retr(y|ies)|snapshot)\b`)
+// comesBetween matches comments of functions that expect others to come in between, and do without a lock for that.
+var comesBetween = regexp.MustCompile(`(?i)\b(not (be )?(atomic|consistent)|stale|eventual\w*|tries? again|` +
+	`retr(y|ies)|snapshot)\b`)
 
 // SaysInexact reports whether the comment of a function, named as in a stack, says that its result is inexact.
 func SaysInexact(pkgs []*sites.Package, function string) (says bool) {
@@ -81,11 +87,16 @@ func SaysInexact(pkgs []*sites.Package, function string) (says bool) {
 		for _, f := range p.Files {
 			for _, d := range f.Decls {
 				fn, isFunc := d.(*ast.FuncDecl)
-				says = says || isFunc && fn.Doc != nil && methodOf(rest) == fn.Name.Name && inexact.MatchString(fn.Doc.Text())
+				says = says || isFunc && fn.Doc != nil && methodOf(rest) == fn.Name.Name && allowsOthers(fn.Doc.Text())
 			}
 		}
 	}
 	return says
+}
+
+// allowsOthers reports whether a comment says that others may come in between, or that this may be seen in the result.
+func allowsOthers(comment string) bool {
+	return stores.SaysInexact(comment) || comesBetween.MatchString(comment)
 }
 
 // methodOf returns the name of the declared function in one as a stack has it, (*T[...]).M.func1.

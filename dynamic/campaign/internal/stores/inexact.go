@@ -28,6 +28,9 @@ var (
 	inexactNames = regexp.MustCompile(`(?i)approx|estimate|rough|hint|lossy|sampled`)
 )
 
+// SaysInexact reports whether a comment says that a value, or a result, need not be exact.
+func SaysInexact(comment string) bool { return inexactWords.MatchString(comment) }
+
 // isInexact reports whether a comment on the section's function or on its variable says that the value need not be
 // exact, or a name does.
 func (src *Source) isInexact(section *plan.Section, s *evidence.SplitSection) bool {
@@ -72,11 +75,11 @@ func (src *Source) saysInexact(p *sites.Package, f *ast.File, places []*plan.Sit
 
 // saysInexactIn reports whether the comment of a function, or one in it, says so.
 func saysInexactIn(f *ast.File, d *ast.FuncDecl) bool {
-	if d.Doc != nil && inexactWords.MatchString(d.Doc.Text()) {
+	if d.Doc != nil && SaysInexact(d.Doc.Text()) {
 		return true
 	}
 	for _, c := range f.Comments {
-		if d.Pos() <= c.Pos() && c.End() <= d.End() && inexactWords.MatchString(c.Text()) {
+		if d.Pos() <= c.Pos() && c.End() <= d.End() && SaysInexact(c.Text()) {
 			return true
 		}
 	}
@@ -87,7 +90,7 @@ func saysInexactIn(f *ast.File, d *ast.FuncDecl) bool {
 func declaresInexact(p *sites.Package, d *ast.GenDecl, v plan.Variable) bool {
 	says := func(groups ...*ast.CommentGroup) bool {
 		for _, c := range groups {
-			if c != nil && inexactWords.MatchString(c.Text()) {
+			if c != nil && SaysInexact(c.Text()) {
 				return true
 			}
 		}
