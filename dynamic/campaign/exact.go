@@ -235,7 +235,8 @@ func (e *exact) before(ctx context.Context, i int, pkg *PackageResult) error {
 		p.Outcome = Hung
 	}
 	switch {
-	case p.Outcome == Passed || races > 0 && p.Outcome == Failed || p.Outcome == pkg.Plain:
+	case p.Outcome == Passed || races > 0 && p.Outcome == Failed || p.Outcome == pkg.Plain,
+		p.Outcome == pkg.plainOthers && pkg.likePlain(p):
 	case p.Outcome == Failed && pkg.Plain != "" && pkg.likePlain(p):
 	case p.Outcome == CutShort:
 		e.result.Partly++

@@ -185,7 +185,7 @@ func (t *tally) fatalFinding(cfg *Config, at fatalAt) *finding.Finding {
 	} else if op := operation.Failing(t.pkgs, &a, kind.calls); op.Node != nil {
 		v, a.Expr, a.Column = op.Variable(a.Function), types.ExprString(op.Operand), op.Column()
 		if kind.code == finding.CloseRaces {
-			says += whereClosed(&a, op.Closes(t.pkgs))
+			says += whereClosed(v, &a, op.Closes(t.pkgs))
 		}
 	}
 	f := &finding.Finding{
@@ -207,7 +207,7 @@ func (t *tally) fatalFinding(cfg *Config, at fatalAt) *finding.Finding {
 }
 
 // whereClosed names the places where the channel of a is closed, of which the panic does not say which one it was.
-func whereClosed(a *finding.Access, closes []finding.Position) string {
+func whereClosed(v finding.Variable, a *finding.Access, closes []finding.Position) string {
 	var places []string
 	for _, p := range closes {
 		if a.Mode != finding.CloseChan || p.File != a.File || p.Line != a.Line {
@@ -216,8 +216,8 @@ func whereClosed(a *finding.Access, closes []finding.Position) string {
 	}
 	const few = 3
 	switch n := len(places); {
-	case n == 0 && len(closes) > 0:
-		return fmt.Sprintf(" No other place calls close for %s.", a.Expr)
+	case n == 0 && len(closes) > 0 && v.Kind != "": // a local variable may be a parameter, and hold any channel
+		return fmt.Sprintf(" No other place calls close for %s; the channel may have other names.", a.Expr)
 	case n == 0:
 		return ""
 	case n > few:

@@ -35,7 +35,8 @@ type blocked struct {
 	at        blockedAt
 	goroutine finding.Goroutine
 	parent    int64 // the goroutine that started it; 0 if that is not known
-	hang      bool  // found because a test waits for ever
+	hang      bool  // found because a test waits for ever, and part of that
+	during    bool  // found because a test waits for ever
 	asleep    bool  // by the runtime, as no goroutine could run
 	holder    *evidence.LockHolder
 }
@@ -210,7 +211,7 @@ func blockedIn(cfg *Config, leak *evidence.LeakedGoroutine) (b blocked, ok bool)
 	if m == nil {
 		return b, false
 	}
-	b.hang, b.goroutine, b.holder = leak.Hang, stacktext.Parse(leak.Stack), leak.Holder
+	b.hang, b.during, b.goroutine, b.holder = leak.Hang, leak.Hang, stacktext.Parse(leak.Stack), leak.Holder
 	if m[1] == onPurpose && !(b.hang && ofTest(&b.goroutine)) {
 		return b, false
 	}
@@ -440,9 +441,16 @@ func (t *tally) leakFinding(cfg *Config, at blockedAt) *finding.Finding {
 		if test != "" {
 			of = ", of " + test + ","
 		}
-		f.Message = fmt.Sprintf("When the tests had ended, goroutine %d%s was blocked in %s (%s). No goroutine that can run "+
+		when := "When the tests had ended"
+		if seen.members[0].during {
+			when = "While a test waited for ever"
+		}
+		f.Message = fmt.Sprintf("%s, goroutine %d%s was blocked in %s (%s). No goroutine that can run "+
 			"reaches what it waits for, so it never goes on.",
-			first.Goroutine.ID, of, first.Function, blockedHow(first, at.state))
+			when, first.Goroutine.ID, of, first.Function, blockedHow(first, at.state))
+	}
+	for i := range seen.members {
+		f.Message += panicking(&seen.members[i].goroutine)
 	}
 	f.Evidence = &finding.Evidence{
 		Engine: "watch", Run: max(seen.run, 1), Runs: t.runsOf(seen.test), Hits: len(seen.hits), Count: len(seen.hits),
@@ -461,6 +469,23 @@ func (t *tally) leakFinding(cfg *Config, at blockedAt) *finding.Finding {
 	t.replays(cfg, seen.strength, seen.windows, f, func(seen *tally) bool { return seen.leaks[at] != nil },
 		seen.waited...)
 	return f
+}
+
+// panicking returns a sentence on a goroutine that waits in a deferred call of a panic, which the runtime has not printed
+// yet; "" for others.
+func panicking(g *finding.Goroutine) string {
+	i := slices.IndexFunc(g.Stack, func(f finding.Frame) bool { return f.Function == "panic" })
+	if i < 0 {
+		return ""
+	}
+	rest := slices.DeleteFunc(slices.Clone(g.Stack[i+1:]), func(f finding.Frame) bool {
+		return stacktext.IsRuntime(f.Function)
+	})
+	if len(rest) == 0 {
+		return ""
+	}
+	return fmt.Sprintf(" Goroutine %d has panicked at %s:%d in %s and waits in a deferred call: the panic is printed only "+
+		"when that returns.", g.ID, rest[0].File, rest[0].Line, rest[0].Name())
 }
 
 // blockedHow returns the state of a goroutine, with the function of a library that waits for it where one does.
@@ -513,7 +538,7 @@ func (t *tally) blockedAccess(b *blocked) (a finding.Access, v finding.Variable,
 	}
 	v = finding.Variable{Package: a.Package, Function: a.Function, Name: b.at.state}
 	// The operation of a library is that of the function which waits there, and not one of the module's line.
-	if in := b.goroutine.Stack[0]; in.Function != b.at.function {
+	if in := b.goroutine.Stack[0]; in.Function != b.at.function && in.Function != "panic" {
 		a.Expr += " in " + in.Name()
 	}
 	if op = operation.Waiting(t.pkgs, &a); op.Node != nil {

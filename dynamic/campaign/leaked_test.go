@@ -3,6 +3,7 @@ package campaign
 import (
 	"reflect"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/interlock-go/interlock/analyzers/finding"
@@ -218,6 +219,36 @@ func TestLeftByUpsetTest(t *testing.T) {
 	} {
 		if got := leftBy(test.starter, test.upset...); got != test.want {
 			t.Errorf("%s: %s, want %s", test.name, got, test.want)
+		}
+	}
+}
+
+// What is left behind where a test waits for ever is not said to be so when the tests had ended, and a panic whose
+// deferred calls wait is named.
+func TestWordsOfLeaks(t *testing.T) {
+	cfg := &Config{Workspace: &build.Workspace{Module: &build.Module{Path: "m", Root: "/src/m"}}}
+	const waits = "sync.(*WaitGroup).Wait(...)\n\t/go/src/sync/waitgroup.go:206 +0x1\npanic(...)\n\t" +
+		"/go/src/runtime/panic.go:860 +0x1\nruntime.sigpanic(...)\n\t/go/src/runtime/signal.go:900 +0x1\n"
+	for _, test := range []struct {
+		hang        bool
+		inner, want string
+	}{
+		{false, "", "When the tests had ended, goroutine 7 was blocked in f (chan send). "},
+		{true, "", "While a test waited for ever, goroutine 7 was blocked in f (chan send). "},
+		{false, waits, " Goroutine 7 has panicked at a.go:9 in m.f and waits in a deferred call: "},
+	} {
+		tl := newTally(&plan.Plan{}, nil)
+		stack := "goroutine 7 [chan send (leaked)]:\n" + test.inner + "m.f(...)\n\t/src/m/a.go:9 +0x1\n"
+		tl.leaked(cfg, "m", 1, []evidence.Record{
+			{Kind: evidence.Leak, Leak: &evidence.LeakedGoroutine{Stack: stack, Hang: test.hang}},
+		})
+		for at := range tl.leaks {
+			if got := tl.leakFinding(cfg, at).Message; !strings.Contains(got, test.want) {
+				t.Errorf("message %q, want %q in it", got, test.want)
+			}
+		}
+		if len(tl.leaks) != 1 {
+			t.Errorf("%d leaks, want 1", len(tl.leaks))
 		}
 	}
 }

@@ -112,6 +112,8 @@ func (c *campaign) leaveOutHanging(
 		pkg.plainTests = append(pkg.plainTests, p.FailedTests()...)
 		c.takeLeaks(0, pkg, leaks, p)
 	}
+	// The other tests may fail as well, which the monitored runs will show: that has nothing to do with their noise.
+	pkg.plainOthers = p.Outcome
 	// The time that the others take bounds that of the monitored runs, and of replays of the tests that hang.
 	pkg.PlainTime, pkg.Limit = p.Elapsed, child.Stretch(p.Elapsed, c.cfg.Budget)+c.cfg.Floor
 	slices.Sort(pkg.LeftOut)

@@ -185,8 +185,8 @@ func starved(p *testproc.Process, share float64) bool {
 	return ready && p.Share() < share/2
 }
 
-// likePlain reports whether a run passed, or failed as one without noise did. That one may have timed out by another
-// test, which the run left out.
+// likePlain reports whether a run passed, or failed as one without noise did: that of all tests, or that of those which
+// do not hang, where the run left out others.
 func (pkg *PackageResult) likePlain(p *testproc.Process) bool {
 	if p.Outcome == Passed || p.Outcome == CutShort || pkg.Plain == "" {
 		return true
@@ -197,7 +197,7 @@ func (pkg *PackageResult) likePlain(p *testproc.Process) bool {
 			return false
 		}
 	}
-	return p.Outcome == pkg.Plain || p.Outcome == Failed && len(failed) > 0
+	return p.Outcome == pkg.Plain || p.Outcome == pkg.plainOthers || p.Outcome == Failed && len(failed) > 0
 }
 
 // repeat runs the tests once more without noise, after run n: they may fail now and then by
@@ -205,7 +205,7 @@ func (pkg *PackageResult) likePlain(p *testproc.Process) bool {
 func (c *campaign) repeat(ctx context.Context, n int, b build.Binary, pkg *PackageResult) {
 	job := recorded.Job{Name: fmt.Sprintf("plain-after-%04d %s", n, b.Package)}
 	p := c.runTests(ctx, job, b, pkg, testproc.Options{
-		Timeout: PlainTimeout(c.cfg.Timeout), Limit: pkg.Limit, Flags: c.cfg.TestFlags,
+		Timeout: PlainTimeout(c.cfg.Timeout), Limit: pkg.Limit, Flags: c.without(pkg.LeftOut),
 	})
 	if p.Err != nil || ctx.Err() != nil || p.Outcome == Passed || p.Outcome == CutShort {
 		return

@@ -84,6 +84,7 @@ type PackageResult struct {
 	bearable       int             // strength that tests which count on time can stand
 	clockTests     map[string]bool // those that may count on time
 	plainTests     []string        // that failed without noise
+	plainOthers    Outcome         // how the tests that do not hang went without noise, where some do; else ""
 	plainReport    []byte          // what the run before all others printed, if it failed
 	share          float64         // of a processor that it used
 	repeats        int             // of runs that Interlock has ended

@@ -2,6 +2,7 @@ package campaign
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -17,6 +18,7 @@ func (t *tally) sectionFinding(
 ) *finding.Finding {
 	best := &seen.best
 	entry, remote, end := t.access(cfg, best.split.Entry), t.access(cfg, best.split.Remote), t.endOf(cfg, section, best)
+	stackAt(entry.Goroutine, section, t.plan.Site(best.split.Entry.Site), section.EntryCall)
 	entry.Step, remote.Step, end.Step = 1, 2, 3
 	pattern := best.pattern(t.plan, section)
 	harm := t.harmOf(section, seen, plain)
@@ -85,7 +87,12 @@ func (s *sighting) pattern(p *plan.Plan, section *plan.Section) string {
 // endOf returns the access that ended the section, or the panic that did.
 func (t *tally) endOf(cfg *Config, section *plan.Section, s *sighting) finding.Access {
 	if s.panicked == nil {
-		return t.access(cfg, s.split.End)
+		end := t.access(cfg, s.split.End)
+		i := slices.IndexFunc(section.Ends, func(e plan.End) bool { return e.Site == s.split.End.Site })
+		if i >= 0 {
+			stackAt(end.Goroutine, section, t.plan.Site(s.split.End.Site), section.Ends[i].EndCall)
+		}
+		return end
 	}
 	g := s.panicked.Goroutine
 	userPaths(cfg, &g)
@@ -95,6 +102,26 @@ func (t *tally) endOf(cfg *Config, section *plan.Section, s *sighting) finding.A
 		Position: finding.Position{File: top.File, Line: top.Line},
 		Package:  at.Package, Function: strings.TrimPrefix(top.Function, at.Package+"."),
 		Expr: "panic: " + s.panicked.Message, Mode: finding.Leave, Goroutine: &g,
+	}
+}
+
+// stackAt has the frame of the section's function name the line of the access at the site, or of the call that leads to
+// it: the monitor keeps the stack where the owner pauses, behind the statement.
+//
+//	if h.refs.Load() == 0 {
+//		return false
+//	} // the pause
+func stackAt(g *finding.Goroutine, section *plan.Section, site *plan.Site, call *plan.Place) {
+	first, last := site.Line, site.EndLine
+	if call != nil {
+		first, last = call.Line, call.EndLine
+	}
+	i := slices.IndexFunc(g.Stack, func(f finding.Frame) bool {
+		function := strings.ReplaceAll(f.Function, "[...]", "")
+		return f.File == section.File && strings.HasSuffix(function, "."+section.Function)
+	})
+	if i >= 0 && (g.Stack[i].Line < first || g.Stack[i].Line > max(first, last)) {
+		g.Stack[i].Line = first
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 	"io"
 	"slices"
 	"strings"
+	"unicode"
 
 	"github.com/interlock-go/interlock/analyzers/finding"
 )
@@ -57,7 +58,7 @@ func (t *text) finding(f *finding.Finding, headline string) {
 	t.prose("    ", f.Message)
 	locks := someLocks(f)
 	for _, a := range inSteps(f.Accesses) {
-		t.access(a, locks)
+		t.access(a, locks && knowsLocks(f, a))
 	}
 	if len(f.Accesses) == 1 && f.Code < finding.LockCycle &&
 		(f.Evidence == nil || f.Evidence.Error == "" && f.Evidence.Blocked == "") {
@@ -145,8 +146,10 @@ func deed(a *finding.Access) string {
 		return a.Expr
 	case a.Mode == finding.Leave && a.Expr == "}":
 		return "return at the end of the function"
+	case a.Mode == finding.Leave && isCall(a): // of panic, or of a function that does not return
+		return a.Expr
 	case a.Mode == finding.Leave: // the expression is the lock that stays locked
-		return "return"
+		return leaving(a.Source)
 	case a.Mode == finding.Call && isCall(a):
 		return a.Expr
 	case a.Mode == finding.Call:
@@ -155,6 +158,21 @@ func deed(a *finding.Access) string {
 		return fmt.Sprintf("%s by %s", a.Mode, a.Expr)
 	}
 	return fmt.Sprintf("%s of %s", a.Mode, a.Expr)
+}
+
+// leaving names the statement of a line by which control leaves: that of a loop's round, or of a function.
+func leaving(source string) string {
+	words := strings.FieldsFunc(source, func(r rune) bool { return !unicode.IsLetter(r) })
+	i := slices.IndexFunc(words, func(w string) bool {
+		return slices.Contains([]string{"return", "continue", "break", "goto"}, w)
+	})
+	switch {
+	case i >= 0:
+		return words[i]
+	case source != "": // a condition, whose way on has no statement of its own
+		return "way without an unlock"
+	}
+	return "return"
 }
 
 // madeBy reports whether the expression of an access is a call, or a method of an atomic value or a sync.Map: it makes
@@ -225,6 +243,12 @@ func callOf(a *finding.Access) *ast.CallExpr {
 // someLocks reports whether an access of f is known to hold a lock: only then "no lock" says something of the others.
 func someLocks(f *finding.Finding) bool {
 	return slices.ContainsFunc(f.Accesses, func(a finding.Access) bool { return len(a.Locks) > 0 })
+}
+
+// knowsLocks reports whether an access of f without locks is known to hold none: the static side knows that, of its own
+// accesses and of the unprotected one, which comes first in a race. A run does not show which locks are held.
+func knowsLocks(f *finding.Finding, a *finding.Access) bool {
+	return a.Goroutine == nil || f.Code.IsDataRace() && a == &f.Accesses[0]
 }
 
 // held returns in words which locks an access holds; locks says that one of the accesses is known to hold some. An
@@ -386,6 +410,8 @@ func (t *text) summary() {
 	s := t.r.Verdict()
 	if c.Asked > 0 && c.Monitored == 0 && c.Runs > 0 && c.Engine != "hb" && c.Engine != "race" {
 		s += ": there is no access to monitor"
+	} else if c.Asked > 0 && c.Runs == 0 && t.r.Count(finding.Confirmed) > 0 {
+		s += " before the first of " + Count(c.Asked, "run") // by the tests alone, which hang or end the process
 	} else if c.Asked > 0 {
 		s += " in " + ofAsked(c)
 	}
