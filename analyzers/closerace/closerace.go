@@ -32,7 +32,7 @@ func run(pass *analysis.Pass, r *check.Reporter) {
 		}
 		if poll := c.polled(op); poll != nil {
 			c.report(op, poll, "may be closed twice",
-				fmt.Sprintf("two calls of %s may both find it open and both close it, which panics.", c.name(op)))
+				fmt.Sprintf("Two calls of %s may both find it open and both close it, which panics.", c.name(op)))
 		} else if send := c.send(op); send != nil {
 			c.report(send, op, "may be sent on when it is closed",
 				fmt.Sprintf("%s may run while %s closes the channel; to send on a closed channel panics.", c.name(send),

@@ -9,13 +9,14 @@ import (
 
 // Causes puts findings together that have one cause, so that one correction is due: those that one patch mends; races
 // on the fields of one type that one missing lock leaves bare; atomic sections of one function on one variable; and
-// goroutines that wait for ever at one place, or for one field in one way, started at any number of places. The order
-// is that of the findings; the best proven finding heads its group.
+// goroutines that wait for ever at one place, or for one field in one way, started at any number of places; and a test
+// and use with the close of a channel in between, and that close. The order is that of the findings; the best proven
+// finding heads its group.
 func Causes(findings []*Finding) [][]*Finding {
 	var groups [][]*Finding
 	at := map[string]int{} // by key
 	for _, f := range findings {
-		keys := causes(f)
+		keys := append(causes(f), closesWithin(findings, f)...)
 		i := len(groups)
 		for _, key := range keys {
 			if known, ok := at[key]; ok {
@@ -82,6 +83,34 @@ func causes(f *Finding) (keys []string) {
 		return keys
 	}
 	return append(keys, missing(f)...)
+}
+
+// closesWithin returns keys of tests and uses with a close of a channel in between, and of the finding on that close.
+//
+//	if c.isShut() {
+//		return
+//	}
+//	close(c.done)
+//	c.setShut()
+func closesWithin(findings []*Finding, f *Finding) (keys []string) {
+	within := func(section, closing *Finding) bool {
+		if section.Code != TestAndUse || closing.Code != CloseRaces || len(section.Accesses) < 2 || section.Minor() {
+			return false
+		}
+		a, b := section.Accesses[0], section.Accesses[1]
+		return !closing.Minor() && slices.ContainsFunc(closing.Accesses, func(c Access) bool {
+			return c.Mode == CloseChan && c.File == a.File && c.Function == a.Function &&
+				min(a.Line, b.Line) <= c.Line && c.Line <= max(a.Line, b.Line)
+		})
+	}
+	for _, g := range findings {
+		if within(f, g) {
+			keys = append(keys, "close\x00"+g.ID)
+		} else if within(g, f) {
+			keys = append(keys, "close\x00"+f.ID)
+		}
+	}
+	return keys
 }
 
 // missing returns keys of a race by the lock that is missing: it leaves accesses of one function bare, or of

@@ -15,6 +15,13 @@ func TestCauses(t *testing.T) {
 		return &Finding{Code: BlockedForEver, Status: Confirmed, Variable: Variable{Package: "p", Type: "T", Name: name},
 			Accesses: []Access{{Position: Position{File: "x.go", Line: line}, Mode: mode}}}
 	}
+	within := func(code Code, mode Mode, function string, lines ...int) *Finding {
+		f := &Finding{Code: code, Status: Confirmed, ID: string(code)}
+		for _, line := range lines {
+			f.Accesses = append(f.Accesses, Access{Position: Position{File: "x.go", Line: line}, Mode: mode, Function: function})
+		}
+		return f
+	}
 	for _, tt := range []struct {
 		name string
 		all  []*Finding
@@ -31,6 +38,10 @@ func TestCauses(t *testing.T) {
 		{"what joins two", []*Finding{race("a", "F", "G"), race("b", "H", "K"), race("b", "F", "H"), race("b", "H", "F")},
 			[]int{4}},
 		{"five tests", []*Finding{wait("c", 1, Send), wait("c", 9, Send), wait("c", 1, Send)}, []int{3}},
+		{"a close between a test and its use",
+			[]*Finding{within(TestAndUse, Write, "Close", 20, 14), within(CloseRaces, CloseChan, "Close", 18)}, []int{2}},
+		{"a close behind them, and one elsewhere", []*Finding{within(TestAndUse, Write, "Close", 20, 14),
+			within(CloseRaces, CloseChan, "Close", 28), within(CloseRaces, CloseChan, "Stop", 18)}, []int{1, 1, 1}},
 		{"another operation", []*Finding{wait("c", 1, Send), wait("c", 9, Receive), wait("d", 5, Send)}, []int{1, 1, 1}},
 	} {
 		var got []int

@@ -25,7 +25,7 @@ func (c *checker) lazyInit(v *accesses.Variable) *race {
 		}
 		if test := c.zeroTest(v, a); test != nil {
 			return &race{a, test, "initialised lazily without a lock",
-				fmt.Sprintf("two calls of %s may both find it unset and both set it, and one may see half of what the other "+
+				fmt.Sprintf("Two calls of %s may both find it unset and both set it, and one may see half of what the other "+
 					"made. A sync.Once orders them.",
 					c.list.Prog.FuncName(a.Fn))}
 		}

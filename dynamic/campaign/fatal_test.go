@@ -130,7 +130,7 @@ func TestErrorsThatProveABug(t *testing.T) {
 // The panic does not say where the channel was closed; the source does.
 func TestWhereClosed(t *testing.T) {
 	for _, c := range []struct{ message, function, line, want string }{
-		{"close of closed channel", "Close", "29", "The channel was closed before. No other place calls close for done; the channel may have other names."},
+		{"close of closed channel", "Close", "29", "No other place calls close for done; the channel may have other names."},
 		{"send on closed channel", "Put", "41", "while the send waited. The source closes done at m.go:29."},
 		{"send on closed channel", "Local", "50", "the send waited. The source closes ch at m.go:46 and m.go:48."},
 		{"send on closed channel", "Send", "33", "before the send, or while the send waited."},

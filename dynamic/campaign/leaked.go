@@ -471,8 +471,8 @@ func (t *tally) leakFinding(cfg *Config, at blockedAt) *finding.Finding {
 	return f
 }
 
-// panicking returns a sentence on a goroutine that waits in a deferred call of a panic, which the runtime has not printed
-// yet; "" for others.
+// panicking returns a sentence on a goroutine that waits in a deferred call of a panic, which the runtime has not
+// printed yet; "" for others.
 func panicking(g *finding.Goroutine) string {
 	i := slices.IndexFunc(g.Stack, func(f finding.Frame) bool { return f.Function == "panic" })
 	if i < 0 {
@@ -484,8 +484,8 @@ func panicking(g *finding.Goroutine) string {
 	if len(rest) == 0 {
 		return ""
 	}
-	return fmt.Sprintf(" Goroutine %d has panicked at %s:%d in %s and waits in a deferred call: the panic is printed only "+
-		"when that returns.", g.ID, rest[0].File, rest[0].Line, rest[0].Name())
+	return fmt.Sprintf(" Goroutine %d has panicked at %s:%d in %s and waits in a deferred call: the panic is printed "+
+		"only when that returns.", g.ID, rest[0].File, rest[0].Line, rest[0].Name())
 }
 
 // blockedHow returns the state of a goroutine, with the function of a library that waits for it where one does.

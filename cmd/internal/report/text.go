@@ -407,15 +407,7 @@ func fold(s string, most int) string {
 
 func (t *text) summary() {
 	c := t.r.Coverage
-	s := t.r.Verdict()
-	if c.Asked > 0 && c.Monitored == 0 && c.Runs > 0 && c.Engine != "hb" && c.Engine != "race" {
-		s += ": there is no access to monitor"
-	} else if c.Asked > 0 && c.Runs == 0 && t.r.Count(finding.Confirmed) > 0 {
-		s += " before the first of " + Count(c.Asked, "run") // by the tests alone, which hang or end the process
-	} else if c.Asked > 0 {
-		s += " in " + ofAsked(c)
-	}
-	t.prose("", s+t.r.grouped()+t.r.Unended())
+	t.prose("", t.r.Verdict()+t.r.inRuns()+t.r.grouped()+t.r.Unended())
 	if t.r.Left() > 0 {
 		s := "to accept a finding: //interlock:ignore CODE why on its line, or "
 		if c.Runs > 0 {
@@ -505,6 +497,20 @@ func exact(c Coverage) string {
 		return s + ", which could not keep all accesses: it may have missed races"
 	}
 	return fmt.Sprintf("%s, which could not keep all accesses of %d of them: it may have missed races there", s, c.Forgot)
+}
+
+// inRuns returns, behind a verdict, in how many runs it was reached, or why in none.
+func (r *Report) inRuns() string {
+	switch c := r.Coverage; {
+	case c.Asked == 0:
+		return ""
+	case c.Monitored == 0 && c.Runs > 0 && c.Engine != "hb" && c.Engine != "race":
+		return ": there is no access to monitor"
+	case c.Runs == 0 && r.Count(finding.Confirmed) > 0: // by the tests alone, which hang or end the process
+		return " before the first of " + Count(c.Asked, "run")
+	default:
+		return " in " + ofAsked(c)
+	}
 }
 
 func ofAsked(c Coverage) string {

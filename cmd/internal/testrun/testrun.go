@@ -260,7 +260,7 @@ func watch(p *progress.Reporter, verbose bool) func(campaign.Event) {
 		case campaign.Comparing:
 			p.At(e.Run-1, e.Runs, "sections compared: split, and left whole")
 		case campaign.Isolating:
-			p.At(e.Run-1, e.Runs, "places tried at which a pause makes a test of "+e.Package+" fail")
+			p.At(e.Run-1, e.Runs, "places tried, in search of a pause by which a test of "+e.Package+" fails")
 		case campaign.Replaying:
 			p.At(e.Run-1, e.Runs, "replays of findings tried")
 		case campaign.Measuring:

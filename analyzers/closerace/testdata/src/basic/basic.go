@@ -13,7 +13,7 @@ func (s *Server) Stop() {
 	select {
 	case <-s.done:
 	default:
-		close(s.done) // want `Server.done may be closed twice: two calls of \(\*Server\).Stop`
+		close(s.done) // want `Server.done may be closed twice: Two calls of \(\*Server\).Stop`
 	}
 }
 
