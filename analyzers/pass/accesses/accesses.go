@@ -139,7 +139,7 @@ func (c *collector) function(fn *ssa.Function) {
 			loads[instr] = s
 		}
 		if !inTest {
-			c.note(instr, fn, s)
+			c.noteImplied(instr, fn, s)
 		}
 		a := c.access(instr)
 		if a == nil || a.Map && lostLock(loads[a.load], s) {
@@ -186,10 +186,10 @@ func (c *collector) access(instr ssa.Instruction) *Access {
 	switch instr := instr.(type) {
 	case *ssa.UnOp:
 		if instr.Op == token.MUL && !feedsMapAccess(instr) {
-			return c.place(instr.X, instr.Pos(), finding.Read, instr)
+			return c.addPlace(instr.X, instr.Pos(), finding.Read, instr)
 		}
 	case *ssa.Store:
-		return c.place(instr.Addr, instr.Pos(), finding.Write, instr.Val)
+		return c.addPlace(instr.Addr, instr.Pos(), finding.Write, instr.Val)
 	case *ssa.MapUpdate:
 		return c.mapAccess(instr.Map, instr.Key, instr.Pos(), finding.Write, instr.Value)
 	case *ssa.Lookup:
@@ -197,13 +197,13 @@ func (c *collector) access(instr ssa.Instruction) *Access {
 	case *ssa.Range:
 		return c.mapAccess(instr.X, nil, instr.Pos(), finding.Read, nil)
 	case *ssa.Call:
-		return c.call(instr)
+		return c.addCall(instr)
 	}
 	return nil
 }
 
-// place is an access to a field or package variable at addr.
-func (c *collector) place(addr ssa.Value, pos token.Pos, mode finding.Mode, value ssa.Value) *Access {
+// addPlace is an access to a field or package variable at addr.
+func (c *collector) addPlace(addr ssa.Value, pos token.Pos, mode finding.Mode, value ssa.Value) *Access {
 	switch addr.(type) {
 	case *ssa.FieldAddr, *ssa.Global:
 	default: // elements of arrays may each have a lock of their own
@@ -299,8 +299,8 @@ func removesFromMap(call *ssa.Call) bool {
 	return ok && (b.Name() == "delete" || b.Name() == "clear")
 }
 
-// call recognises delete, clear, and the operations of sync/atomic.
-func (c *collector) call(call *ssa.Call) *Access {
+// addCall recognises delete, clear, and the operations of sync/atomic.
+func (c *collector) addCall(call *ssa.Call) *Access {
 	if removesFromMap(call) {
 		return c.mapAccess(call.Call.Args[0], nil, call.Pos(), finding.Write, nil)
 	}

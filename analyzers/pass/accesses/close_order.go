@@ -17,7 +17,8 @@ import (
 // first.
 func (l *List) beforeClose(a, b *Access) bool {
 	for _, c := range l.signals[a.Fn].closings {
-		if received := l.signals[b.Fn].received[c.name]; len(received) > 0 && l.endedBy(a, c) && l.after(received, b.Instr) {
+		received := l.signals[b.Fn].received[c.name]
+		if len(received) > 0 && l.endedBy(a, c) && l.isAfterReceipt(received, b.Instr) {
 			return true
 		}
 	}
@@ -47,7 +48,8 @@ func (l *List) afterSignal(a, b *Access) bool {
 		return false
 	}
 	for name, received := range l.signals[a.Fn].received {
-		if name.Package == a.Name.Package && name.Type == a.Name.Type && received[0].signal && l.after(received, a.Instr) {
+		sameType := name.Package == a.Name.Package && name.Type == a.Name.Type
+		if sameType && received[0].signal && l.isAfterReceipt(received, a.Instr) {
 			return !slices.ContainsFunc(l.signals[b.Fn].closings, func(c closing) bool {
 				return c.name == name && l.Leads(c.instr, b.Instr)
 			})
@@ -88,11 +90,11 @@ func (l *List) findSignals() {
 					}
 				}
 				if recv, ok := instr.(*ssa.UnOp); ok && recv.Op == token.ARROW {
-					s.add(recv.X, receipt{instr, b, signals(recv.X)})
+					s.addReceipt(recv.X, receipt{instr, b, signals(recv.X)})
 				}
 			}
 			if c := ir.Selected(b); c != nil && c.Dir == types.RecvOnly {
-				s.add(c.Chan, receipt{nil, b, signals(c.Chan)})
+				s.addReceipt(c.Chan, receipt{nil, b, signals(c.Chan)})
 			}
 		}
 		if len(s.closings)+len(s.received) > 0 {
@@ -101,7 +103,7 @@ func (l *List) findSignals() {
 	}
 }
 
-func (s *signalling) add(ch ssa.Value, r receipt) {
+func (s *signalling) addReceipt(ch ssa.Value, r receipt) {
 	if name, ok := accesspath.NameOf(ch); ok {
 		s.received[name] = append(s.received[name], r)
 	}
@@ -115,14 +117,14 @@ func (l *List) ending(instr ssa.Instruction) ssa.Value {
 	if ch := closed(instr); ch != nil && signals(ch) {
 		return ch
 	}
-	if send, ok := instr.(*ssa.Send); ok && !l.loops(send.Block()) {
+	if send, ok := instr.(*ssa.Send); ok && !l.isInLoop(send.Block()) {
 		return send.Chan
 	}
 	return nil
 }
 
-// loops reports whether control can come back to b.
-func (l *List) loops(b *ssa.BasicBlock) bool { return l.Prog.Flow(b.Parent()).Follows(b, b) }
+// isInLoop reports whether control can come back to b.
+func (l *List) isInLoop(b *ssa.BasicBlock) bool { return l.Prog.Flow(b.Parent()).Follows(b, b) }
 
 // closed returns the channel that instr closes, or nil.
 func closed(instr ssa.Instruction) ssa.Value {
@@ -147,8 +149,8 @@ func signals(ch ssa.Value) bool {
 	return ok && s.NumFields() == 0
 }
 
-// after reports whether every path to at passes one of the receipts.
-func (l *List) after(received []receipt, at ssa.Instruction) bool {
+// isAfterReceipt reports whether every path to at passes one of the receipts.
+func (l *List) isAfterReceipt(received []receipt, at ssa.Instruction) bool {
 	flow := l.Prog.Flow(at.Parent())
 	return slices.ContainsFunc(received, func(r receipt) bool {
 		if r.instr != nil && r.block == at.Block() {

@@ -13,9 +13,9 @@ import (
 	"github.com/interlock-go/interlock/analyzers/pass/ir"
 )
 
-// apart reports whether a reaches its object by a pointer, b as a struct
+// inDifferentStructs reports whether a reaches its object by a pointer, b as a struct
 // within another one, and no such pointer leads to that struct.
-func (l *List) apart(a, b *Access) bool {
+func (l *List) inDifferentStructs(a, b *Access) bool {
 	base, depth := selected(a.Addr)
 	depth += strings.Count(a.Part, ".")
 	if depth == 0 {
@@ -141,7 +141,7 @@ type keeper struct {
 // a failed search has reached is not searched again.
 func (k *keeper) mayKeep(v ssa.Value) bool {
 	k.trail = k.trail[:0]
-	if !k.keeps(v) {
+	if !k.keepsPointer(v) {
 		return false
 	}
 	for _, v := range k.trail {
@@ -150,7 +150,7 @@ func (k *keeper) mayKeep(v ssa.Value) bool {
 	return true
 }
 
-func (k *keeper) keeps(v ssa.Value) bool {
+func (k *keeper) keepsPointer(v ssa.Value) bool {
 	if k.none[v] || v.Referrers() == nil {
 		return false
 	}
@@ -163,7 +163,7 @@ func (k *keeper) keeps(v ssa.Value) bool {
 				return true
 			}
 		case *ssa.Phi, *ssa.ChangeType, *ssa.Convert:
-			if k.keeps(ref.(ssa.Value)) {
+			if k.keepsPointer(ref.(ssa.Value)) {
 				return true
 			}
 		case *ssa.Return, *ssa.Send, *ssa.MapUpdate, *ssa.MakeInterface, *ssa.MakeClosure:
@@ -206,7 +206,7 @@ func (k *keeper) passedOn(v ssa.Value, call ssa.CallInstruction) bool {
 		return true
 	}
 	for i, a := range common.Args {
-		if a == v && i < len(fn.Params) && k.keeps(fn.Params[i]) {
+		if a == v && i < len(fn.Params) && k.keepsPointer(fn.Params[i]) {
 			return true
 		}
 	}

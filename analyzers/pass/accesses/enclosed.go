@@ -54,7 +54,7 @@ func onlyOwner(fa *ssa.FieldAddr) bool {
 		case *ssa.DebugRef:
 			return false
 		case *ssa.Store:
-			return ref.Val == fa || !isNew(ref.Val)
+			return ref.Val == fa || !isNewObject(ref.Val)
 		case *ssa.UnOp:
 			return ref.Op != token.MUL || slices.ContainsFunc(*ref.Referrers(), letsOut)
 		}
@@ -62,8 +62,8 @@ func onlyOwner(fa *ssa.FieldAddr) bool {
 	})
 }
 
-// isNew reports whether v is nil, or a new object that is stored once.
-func isNew(v ssa.Value) bool {
+// isNewObject reports whether v is nil, or a new object that is stored once.
+func isNewObject(v ssa.Value) bool {
 	switch v := v.(type) {
 	case *ssa.Const:
 		return true

@@ -71,14 +71,14 @@ type locking struct {
 	released []string // by the callee that the last of held led to
 }
 
-// from returns the locking of the way that begins where s is held, and goes on as before.
-func (k locking) from(s *lockset.State) locking {
+// resetTo returns the locking of the way that begins where s is held, and goes on as before.
+func (k locking) resetTo(s *lockset.State) locking {
 	if s == nil {
 		return k
 	}
 	out := locking{slices.Clone(k.held), slices.Clone(k.released)}
 	for _, h := range s.Held() {
-		if h.Class != "" && !slices.Contains(k.released, h.Class) && !k.has(h) {
+		if h.Class != "" && !slices.Contains(k.released, h.Class) && !k.holdsLock(h) {
 			out.held = append(out.held, h)
 		}
 	}
@@ -90,12 +90,12 @@ func (k locking) from(s *lockset.State) locking {
 	return out
 }
 
-func (k locking) has(h lockset.Held) bool {
+func (k locking) holdsLock(h lockset.Held) bool {
 	return slices.ContainsFunc(k.held, func(o lockset.Held) bool { return o.Class == h.Class && (h.Read || !o.Read) })
 }
 
-// key returns a text that is the same for ways under the same locks.
-func (k locking) key() string {
+// dedupKey returns a text that is the same for ways under the same locks.
+func (k locking) dedupKey() string {
 	var parts []string
 	for _, h := range k.held {
 		parts = append(parts, fmt.Sprint(h.Class, h.Read))
@@ -133,11 +133,11 @@ type meetings struct {
 func (l *List) Meet(a, b Place, synchronised bool) bool {
 	second := l.entries(b)
 	return slices.ContainsFunc(l.entries(a), func(x entry) bool {
-		return slices.ContainsFunc(second, func(y entry) bool { return l.meet(x, y, synchronised) })
+		return slices.ContainsFunc(second, func(y entry) bool { return l.entriesMeet(x, y, synchronised) })
 	})
 }
 
-func (l *List) meet(x, y entry, synchronised bool) bool {
+func (l *List) entriesMeet(x, y entry, synchronised bool) bool {
 	switch {
 	case x.under.excludes(y.under):
 		return false
@@ -150,13 +150,13 @@ func (l *List) meet(x, y entry, synchronised bool) bool {
 	case x.maker || y.maker || x.fn == y.fn && !synchronised && (!exported(x.fn) || knowledge.RunsOnce(x.fn.Name())):
 		return false
 	}
-	return (synchronised || x.near()) && l.forSeveral(x, synchronised) && l.forSeveral(y, synchronised)
+	return (synchronised || x.isNearCaller()) && l.forSeveral(x, synchronised) && l.forSeveral(y, synchronised)
 }
 
-// near reports whether callers come to the place by at most one more call, or under some lock, as several do: that
-// several may call a function says little of the code deep inside, which its authors enter in the order and the state
-// that they know.
-func (e entry) near() bool {
+// isNearCaller reports whether callers come to the place by at most one more call, or under some lock, as
+// several do: that several may call a function says little of the code deep inside, which its authors enter in
+// the order and the state that they know.
+func (e entry) isNearCaller() bool {
 	return e.via.next == nil || e.via.next.next == nil || len(e.under.held) > 0
 }
 
@@ -173,7 +173,7 @@ func (l *List) besides(g, y entry) bool {
 			if start != at.Instruction { // else it is for the callee to say
 				before = before || l.Leads(at.Instruction, start)
 				if l.Leads(start, at.Instruction) {
-					after, over = true, l.ends(g.start, start)
+					after, over = true, l.hasEnded(g.start, start)
 				}
 			}
 		}
@@ -210,8 +210,8 @@ func (l *List) startsOf(start ssa.CallInstruction) map[*ssa.Function][]ssa.Instr
 	return starts
 }
 
-// ends reports whether a goroutine has ended behind call, which starts it or leads to its start.
-func (l *List) ends(start ssa.CallInstruction, call ssa.Instruction) bool {
+// hasEnded reports whether a goroutine has ended behind call, which starts it or leads to its start.
+func (l *List) hasEnded(start ssa.CallInstruction, call ssa.Instruction) bool {
 	_, itself := call.(*ssa.Go)
 	return !itself && l.waitsFor(start)
 }
@@ -220,7 +220,7 @@ func (l *List) ends(start ssa.CallInstruction, call ssa.Instruction) bool {
 // its function, and not behind it.
 func (l *List) endsBefore(start ssa.CallInstruction, calls []ssa.Instruction, goes ssa.Instruction) bool {
 	return slices.ContainsFunc(calls, func(c ssa.Instruction) bool {
-		return l.Leads(c, goes) && !l.Leads(goes, c) && l.ends(start, c)
+		return l.Leads(c, goes) && !l.Leads(goes, c) && l.hasEnded(start, c)
 	})
 }
 
@@ -367,9 +367,9 @@ func awaited(instr ssa.Instruction) ssa.Value {
 // startedTwice reports whether several goroutines of the place that starts g have the same object: it is started in a
 // loop, on an object from before, or by a function that several may call.
 func (l *List) startedTwice(g entry) bool {
-	inLoop := l.loops(g.start.Block())
+	inLoop := l.isInLoop(g.start.Block())
 	if made, ok := g.root.(ssa.Instruction); ok {
-		return inLoop && !l.loops(made.Block())
+		return inLoop && !l.isInLoop(made.Block())
 	}
 	start := Place{Fn: g.start.Parent(), Instr: g.start, Root: g.root}
 	return inLoop || slices.ContainsFunc(l.entries(start), func(e entry) bool {
@@ -415,7 +415,7 @@ func (l *List) entries(p Place) []entry {
 		return known.([]entry)
 	}
 	w := &entryWalk{list: l, locks: p.Locks != nil, seen: map[wayTo]bool{}}
-	w.walk(p, nil, locking{}.from(p.Locks), false)
+	w.walkCallers(p, nil, locking{}.resetTo(p.Locks), false)
 	l.met.entries.Store(p, w.found)
 	return w.found
 }
@@ -435,10 +435,11 @@ type wayTo struct {
 	sets  bool
 }
 
-// walk follows the object of p to the callers of its function; next is the step that p leads to, under which locks.
-func (w *entryWalk) walk(p Place, next *step, under locking, sets bool) {
+// walkCallers follows the object of p to the callers of its function; next is the step that p leads to, under
+// which locks.
+func (w *entryWalk) walkCallers(p Place, next *step, under locking, sets bool) {
 	sets = sets || !p.Lazy && knowledge.StartsUp(p.Fn.Name())
-	way := wayTo{handing{p.Fn, p.Root}, under.key(), sets}
+	way := wayTo{handing{p.Fn, p.Root}, under.dedupKey(), sets}
 	if w.seen[way] || len(w.found) >= knowledge.MostEntries {
 		return
 	}
@@ -469,7 +470,7 @@ func (w *entryWalk) walk(p Place, next *step, under locking, sets bool) {
 		w.found = append(w.found, here)
 	}
 	if made := creation(p.Fn); made != nil && len(graph.Sites(p.Fn)) == 0 { // run by unknown code
-		w.walk(Place{Fn: made.Parent(), Instr: made, Root: p.Root}, here.via, under, sets)
+		w.walkCallers(Place{Fn: made.Parent(), Instr: made, Root: p.Root}, here.via, under, sets)
 	}
 	for _, s := range graph.Sites(p.Fn) {
 		root := rootAt(s, p.Root, param, known)
@@ -479,9 +480,9 @@ func (w *entryWalk) walk(p Place, next *step, under locking, sets bool) {
 		}
 		from := under
 		if w.locks && s.Mode == callgraph.Call { // a deferred call runs later
-			from = under.from(w.list.locksAt(s.Instr))
+			from = under.resetTo(w.list.locksAt(s.Instr))
 		}
-		w.walk(Place{Fn: s.Caller, Instr: s.Instr, Root: root}, here.via, from, sets)
+		w.walkCallers(Place{Fn: s.Caller, Instr: s.Instr, Root: root}, here.via, from, sets)
 	}
 }
 

@@ -27,7 +27,7 @@ func (l *List) Evidence(a *Access) *crosspkg.Access {
 		Exempt:  l.beforeSharing(a) || l.behindFlag(a) || l.Prog.SaysNoLock(a.Fn, a.Expr.Pos()),
 		SetUp:   a.Completes() || a.MadeHere() && a.BeforeStart(),
 		Others:  r.Concurrent() || r.Unknown,
-		Lone:    l.lone(a),
+		Lone:    l.isOnlyUse(a),
 	}
 	for _, h := range a.Locks.Held() {
 		held := crosspkg.Held{Class: h.Class, Read: h.Read, Near: a.Near(h)}
@@ -40,13 +40,13 @@ func (l *List) Evidence(a *Access) *crosspkg.Access {
 	return e
 }
 
-// lone reports whether a is all that an exported function does under its lock, or such a function ends the object's
-// service there: the author of that function knew that others access the variable meanwhile.
+// isOnlyUse reports whether a is all that an exported function does under its lock, or such a function ends the
+// object's service there: the author of that function knew that others access the variable meanwhile.
 //
 //	l.mu.Lock(); defer l.mu.Unlock(); l.format = format
 //	l.mu.Lock(); defer l.mu.Unlock(); return l.format
 //	func (p *Pool) Close() { p.mu.Lock(); p.conns, p.factory = nil, nil; …
-func (l *List) lone(a *Access) bool {
+func (l *List) isOnlyUse(a *Access) bool {
 	if a.Map || a.Update || a.Implied || !l.Graph.Open(a.Fn) || !a.Exclusive() {
 		return false
 	}
@@ -82,9 +82,9 @@ func (l *List) lone(a *Access) bool {
 	return true
 }
 
-// given reports whether the object comes from a function of which nothing is
+// isFromUnknown reports whether the object comes from a function of which nothing is
 // known, such as one behind an interface, and may have been made for its caller.
-func given(a *Access) bool {
+func isFromUnknown(a *Access) bool {
 	root := a.Path.Root
 	if e, ok := root.(*ssa.Extract); ok {
 		root = e.Tuple
@@ -124,10 +124,10 @@ func (l *List) Exported(codesAt func(*Access) []finding.Code, annotated map[*typ
 		for _, a := range v.Accesses {
 			e := l.Evidence(a)
 			e.Ignored = codesAt(a)
-			if given(a) {
+			if isFromUnknown(a) {
 				e.Exempt, e.SetUp = true, true
 			}
-			same := slices.IndexFunc(w.Accesses, func(b *crosspkg.Access) bool { return alike(e, b) })
+			same := slices.IndexFunc(w.Accesses, func(b *crosspkg.Access) bool { return isSameEvidence(e, b) })
 			if same >= 0 {
 				w.Accesses[same].Alike++
 				continue
@@ -178,8 +178,8 @@ func lockBeside(addr ssa.Value) bool {
 	return false
 }
 
-// alike reports whether a and b, of one function, say the same.
-func alike(a, b *crosspkg.Access) bool {
+// isSameEvidence reports whether a and b, of one function, say the same.
+func isSameEvidence(a, b *crosspkg.Access) bool {
 	return a.Function == b.Function && a.Mode == b.Mode && a.Map == b.Map && a.Update == b.Update &&
 		a.Unknown == b.Unknown && a.Ordered == b.Ordered && a.Exempt == b.Exempt && a.SetUp == b.SetUp &&
 		a.Others == b.Others &&

@@ -66,7 +66,7 @@ func (l *List) MeantToBeShared(fn *ssa.Function) bool {
 			return false
 		}
 		seen[fn] = true
-		for _, call := range calls(fn) {
+		for _, call := range listCalls(fn) {
 			callee, args := callgraph.Target(call)
 			if callee == nil {
 				continue
@@ -80,7 +80,7 @@ func (l *List) MeantToBeShared(fn *ssa.Function) bool {
 	return uses(fn, 0)
 }
 
-func calls(fn *ssa.Function) []*ssa.CallCommon {
+func listCalls(fn *ssa.Function) []*ssa.CallCommon {
 	var all []*ssa.CallCommon
 	for _, b := range fn.Blocks {
 		for _, instr := range b.Instrs {

@@ -49,20 +49,20 @@ func (c *collector) findImplied() {
 	var found []*Access
 	locked := map[groupKey]bool{} // variables that some access has a lock for
 	for _, a := range c.list.All {
-		locked[a.group()] = locked[a.group()] || len(a.Locks.Held()) > 0
+		locked[a.groupKeyOf()] = locked[a.groupKeyOf()] || len(a.Locks.Held()) > 0
 	}
 	for _, p := range c.pending {
-		for _, a := range im.at(p.instr) {
+		for _, a := range im.impliedAt(p.instr) {
 			if a.load != nil && lostLock(c.loads[a.load], p.state) {
 				continue
 			}
 			a.Implied, a.Instr, a.Fn, a.Locks = true, p.instr, p.fn, p.state
-			locked[a.group()] = locked[a.group()] || len(a.Locks.Held()) > 0
+			locked[a.groupKeyOf()] = locked[a.groupKeyOf()] || len(a.Locks.Held()) > 0
 			found = append(found, a)
 		}
 	}
 	found = slices.DeleteFunc(found, func(a *Access) bool {
-		if !locked[a.group()] || c.owner.Of(a.Addr, a.Instr) != ownership.Shared {
+		if !locked[a.groupKeyOf()] || c.owner.Of(a.Addr, a.Instr) != ownership.Shared {
 			return true
 		}
 		c.finish(a, a.Instr, a.Fn, a.Locks)
@@ -78,8 +78,8 @@ type pending struct {
 	state *lockset.State
 }
 
-// note keeps instr for later, if it may imply accesses.
-func (c *collector) note(instr ssa.Instruction, fn *ssa.Function, s *lockset.State) {
+// noteImplied keeps instr for later, if it may imply accesses.
+func (c *collector) noteImplied(instr ssa.Instruction, fn *ssa.Function, s *lockset.State) {
 	keep := false
 	switch instr := instr.(type) {
 	case *ssa.UnOp:
@@ -134,16 +134,16 @@ func isContainer(t types.Type) bool {
 	return false
 }
 
-// at returns the accesses that instr implies.
-func (im *implied) at(instr ssa.Instruction) []*Access {
+// impliedAt returns the accesses that instr implies.
+func (im *implied) impliedAt(instr ssa.Instruction) []*Access {
 	switch instr := instr.(type) {
 	case *ssa.UnOp:
 		if instr.Op == token.MUL {
-			parts := append(im.parts(instr.X, instr.Pos(), finding.Read), im.wholeArray(instr.X, finding.Read)...)
+			parts := append(im.listParts(instr.X, instr.Pos(), finding.Read), im.wholeArray(instr.X, finding.Read)...)
 			return append(parts, im.element(instr.X, instr.Pos(), finding.Read, instr)...)
 		}
 	case *ssa.Store:
-		parts := append(im.parts(instr.Addr, instr.Pos(), finding.Write), im.wholeArray(instr.Addr, finding.Write)...)
+		parts := append(im.listParts(instr.Addr, instr.Pos(), finding.Write), im.wholeArray(instr.Addr, finding.Write)...)
 		return append(parts, im.element(instr.Addr, instr.Pos(), finding.Write, instr.Val)...)
 	case *ssa.Call:
 		if _, ok := instr.Call.Value.(*ssa.Builtin); ok {
@@ -157,9 +157,9 @@ func (im *implied) at(instr ssa.Instruction) []*Access {
 	return nil
 }
 
-// parts lists the fields of the struct at addr that is copied or assigned as a
+// listParts lists the fields of the struct at addr that is copied or assigned as a
 // whole, as far as other code names them. A struct with a lock is vet's matter.
-func (im *implied) parts(addr ssa.Value, pos token.Pos, mode finding.Mode) []*Access {
+func (im *implied) listParts(addr ssa.Value, pos token.Pos, mode finding.Mode) []*Access {
 	// Match *p = v and v = *p, where p leads to a struct without locks that has a name.
 	if _, local := addr.(*ssa.Alloc); local {
 		return nil
@@ -282,22 +282,22 @@ func (im *implied) builtin(call *ssa.Call) []*Access {
 	switch call.Call.Value.(*ssa.Builtin).Name() {
 	case "len":
 		if _, isMap := args[0].Type().Underlying().(*types.Map); isMap {
-			return im.all(args[:1], finding.Read)
+			return im.addContents(args[:1], finding.Read)
 		}
 	case "clear":
 		if _, isMap := args[0].Type().Underlying().(*types.Map); !isMap {
-			return im.all(args[:1], finding.Write)
+			return im.addContents(args[:1], finding.Write)
 		}
 	case "copy":
-		return append(im.all(args[:1], finding.Write), im.all(args[1:], finding.Read)...)
+		return append(im.addContents(args[:1], finding.Write), im.addContents(args[1:], finding.Read)...)
 	case "append":
-		return im.all(args[1:], finding.Read)
+		return im.addContents(args[1:], finding.Read)
 	}
 	return nil
 }
 
-// all lists accesses to the contents of each of the values.
-func (im *implied) all(values []ssa.Value, mode finding.Mode) []*Access {
+// addContents lists accesses to the contents of each of the values.
+func (im *implied) addContents(values []ssa.Value, mode finding.Mode) []*Access {
 	var list []*Access
 	for _, v := range values {
 		if a := im.contents(sliced(v), mode); a != nil {
@@ -337,9 +337,9 @@ func (im *implied) libraryCall(call *ssa.Call) []*Access {
 		return nil
 	}
 	if !slices.Contains(changes, fn.Name()) {
-		return im.all(args, finding.Read)
+		return im.addContents(args, finding.Read)
 	}
-	return append(im.all(args[:1], finding.Write), im.all(args[1:], finding.Read)...)
+	return append(im.addContents(args[:1], finding.Write), im.addContents(args[1:], finding.Read)...)
 }
 
 // changing lists the functions that change the contents of their first argument;

@@ -158,7 +158,7 @@ func (l *List) findPublished() {
 		case a.Mode == finding.AtomicRead:
 			flags[a.Fn] = append(flags[a.Fn], a)
 		case a.Mode == finding.Write && a.Owner == ownership.Shared && l.Counts(a):
-			writes[a.group()] = append(writes[a.group()], a)
+			writes[a.groupKeyOf()] = append(writes[a.groupKeyOf()], a)
 		}
 	}
 	l.flags, l.published = flags, map[groupKey]publication{}
@@ -180,7 +180,7 @@ func (l *List) findPublished() {
 // behind it.
 func (l *List) publishes(flag accesspath.Name, w *Access) bool {
 	return slices.ContainsFunc(l.flags[w.Fn], func(f *Access) bool {
-		return f.Name == flag && beside(f, w) && where(f, w.Instr) == unset && l.setBehind(w, flag)
+		return f.Name == flag && beside(f, w) && flagOutcome(f, w.Instr) == unset && l.setBehind(w, flag)
 	})
 }
 
@@ -218,19 +218,19 @@ func setsFlag(call *ssa.CallCommon, flag accesspath.Name) bool {
 		return false
 	}
 	name, ok := accesspath.NameOf(call.Args[0])
-	set, known := truth(call.Args[1])
+	set, known := isNonZero(call.Args[1])
 	return ok && name == flag && known && set
 }
 
 // behindFlag reports whether a comes where a flag that publishes its variable was found set, or behind a test of it
 // which calls a function that writes the variable otherwise.
 func (l *List) behindFlag(a *Access) bool {
-	p, ok := l.published[a.group()]
+	p, ok := l.published[a.groupKeyOf()]
 	return ok && a.Mode == finding.Read && slices.ContainsFunc(l.flags[a.Fn], func(f *Access) bool {
 		if f.Name != p.flag || !beside(f, a) {
 			return false
 		}
-		switch where(f, a.Instr) {
+		switch flagOutcome(f, a.Instr) {
 		case set:
 			return true
 		case either:
@@ -245,7 +245,7 @@ func (l *List) callsWhereUnset(f *Access, makers []*ssa.Function) bool {
 	for _, b := range f.Fn.Blocks {
 		for _, instr := range b.Instrs {
 			call, ok := instr.(*ssa.Call)
-			if ok && slices.Contains(makers, ir.Origin(call.Call.StaticCallee())) && where(f, call) == unset {
+			if ok && slices.Contains(makers, ir.Origin(call.Call.StaticCallee())) && flagOutcome(f, call) == unset {
 				return true
 			}
 		}
@@ -263,8 +263,8 @@ const (
 	either // it was tested, and control comes there from both sides
 )
 
-// where returns the outcome of the test of the flag that f loads, as known at instruction at.
-func where(f *Access, at ssa.Instruction) side {
+// flagOutcome returns the outcome of the test of the flag that f loads, as known at instruction at.
+func flagOutcome(f *Access, at ssa.Instruction) side {
 	branch, whenTrue := testOf(f.Value)
 	if branch == nil || !branch.Block().Dominates(at.Block()) || branch.Block() == at.Block() {
 		return untested
@@ -293,7 +293,7 @@ func testOf(v ssa.Value) (*ssa.If, side) {
 					next, whenTrue = ref, set+unset-whenTrue
 				}
 			case *ssa.BinOp:
-				constant, known := truth(ref.Y)
+				constant, known := isNonZero(ref.Y)
 				if !known || ref.Op != token.EQL && ref.Op != token.NEQ {
 					continue
 				}
@@ -307,8 +307,8 @@ func testOf(v ssa.Value) (*ssa.If, side) {
 	return nil, untested
 }
 
-// truth returns whether the constant v is something else than zero; not known for other values.
-func truth(v ssa.Value) (set, known bool) {
+// isNonZero returns whether the constant v is something else than zero; not known for other values.
+func isNonZero(v ssa.Value) (set, known bool) {
 	c, ok := v.(*ssa.Const)
 	if !ok || c.Value == nil {
 		return false, false

@@ -67,13 +67,13 @@ type groupKey struct {
 	aspect aspect
 }
 
-func (a *Access) group() groupKey { return groupKey{a.Name, a.aspect()} }
+func (a *Access) groupKeyOf() groupKey { return groupKey{a.Name, a.aspect()} }
 
 func (l *List) sorted(list []*Access) []*Variable {
 	known := map[groupKey]*Variable{}
 	var all []*Variable
 	for _, a := range list {
-		k := a.group()
+		k := a.groupKeyOf()
 		v := known[k]
 		if v == nil {
 			v = &Variable{Name: a.Name}
@@ -226,9 +226,9 @@ func rootType(p accesspath.Path) string {
 // this is the one and that the other (x.first.seq, x.last.seq).
 func MaySame(a, b *Access) bool {
 	switch {
-	case a.group() != b.group(), a.Map != b.Map && !replaces(a, b) && !replaces(b, a):
+	case a.groupKeyOf() != b.groupKeyOf(), a.Map != b.Map && !replaces(a, b) && !replaces(b, a):
 		return false
-	case a.Elements && distinctIndexes(a.Index, b.Index), a.aspect() == inner && !clash(a.Inner, b.Inner):
+	case a.Elements && distinctIndexes(a.Index, b.Index), a.aspect() == inner && !haveConflict(a.Inner, b.Inner):
 		return false
 	}
 	x, y := a.place, b.place

@@ -36,7 +36,7 @@ func (im *implied) passedMaps(call *ssa.Call) []*Access {
 			continue
 		}
 		mode := finding.Read
-		switch im.useOf(fn, i, 0) {
+		switch im.useOfParam(fn, i, 0) {
 		case unused:
 			continue
 		case writes:
@@ -49,8 +49,8 @@ func (im *implied) passedMaps(call *ssa.Call) []*Access {
 	return list
 }
 
-// useOf returns how fn uses the map that is its parameter i.
-func (im *implied) useOf(fn *ssa.Function, i, depth int) use {
+// useOfParam returns how fn uses the map that is its parameter i.
+func (im *implied) useOfParam(fn *ssa.Function, i, depth int) use {
 	if i >= len(fn.Params) || depth > knowledge.CallsToTouches {
 		return unused
 	}
@@ -91,7 +91,7 @@ func (im *implied) usedBy(ref ssa.Instruction, m ssa.Value, depth int) use {
 		}
 		if fn, args := callgraph.Target(ref.Common()); fn != nil {
 			if i := slices.Index(args, m); i >= 0 {
-				return im.useOf(fn, i, depth+1)
+				return im.useOfParam(fn, i, depth+1)
 			}
 		}
 	case *ssa.ChangeType:

@@ -113,7 +113,7 @@ func (l *List) afterStop(a, b *Access) bool {
 	}
 	return !slices.ContainsFunc(r.Goroutines, func(g *callgraph.Goroutine) bool {
 		timer := timerField(g.Start)
-		return timer == (accesspath.Name{}) || !l.stops(a, timer)
+		return timer == (accesspath.Name{}) || !l.stopsTimer(a, timer)
 	})
 }
 
@@ -133,8 +133,8 @@ func timerField(start ssa.CallInstruction) accesspath.Name {
 	return accesspath.Name{}
 }
 
-// stops reports whether the function of a stops the timer on some way to a, and looks whether that was in time.
-func (l *List) stops(a *Access, timer accesspath.Name) bool {
+// stopsTimer reports whether the function of a stops the timer on some way to a, and looks whether that was in time.
+func (l *List) stopsTimer(a *Access, timer accesspath.Name) bool {
 	for _, b := range a.Fn.Blocks {
 		for _, instr := range b.Instrs {
 			call, ok := instr.(*ssa.Call)

@@ -43,7 +43,7 @@ func (l *List) Side(a *Access) finding.Access {
 		Function: l.Prog.FuncName(a.Fn),
 		Expr:     ir.Text(a.Expr),
 		Mode:     a.Mode,
-		Role:     l.role(a),
+		Role:     l.roleOf(a),
 	}
 	for _, h := range a.Locks.Held() {
 		side.Locks = append(side.Locks, h.String())
@@ -60,21 +60,21 @@ func Position(fset *token.FileSet, from, to token.Pos) finding.Position {
 	}
 }
 
-// role returns the goroutine that runs the access, as far as that is one.
-func (l *List) role(a *Access) string {
+// roleOf returns the goroutine that runs the access, as far as that is one.
+func (l *List) roleOf(a *Access) string {
 	r := l.Graph.Roles(a.Fn)
 	switch {
 	case r.API:
 		return "called from any goroutine"
 	case len(r.Goroutines) > 0:
-		return "goroutine started at " + l.short(r.Goroutines[0])
+		return "goroutine started at " + l.shortRole(r.Goroutines[0])
 	case r.Main:
 		return "main goroutine"
 	}
 	return ""
 }
 
-func (l *List) short(g *callgraph.Goroutine) string {
+func (l *List) shortRole(g *callgraph.Goroutine) string {
 	p := ir.Position(l.Prog.Fset(), g.Pos())
 	return fmt.Sprintf("%s:%d", filepath.Base(p.Filename), p.Line)
 }

@@ -68,15 +68,15 @@ func (t *touching) export() {
 		if !ok || !obj.Exported() || t.list.Prog.InTest(fn) {
 			continue
 		}
-		if list := t.of(fn, 0); len(list) > 0 {
+		if list := t.touchesOf(fn, 0); len(list) > 0 {
 			t.pass.ExportObjectFact(obj, &Touches{list})
 		}
 	}
 }
 
-// of returns the accesses of fn, a method, to its receiver's object. Recursive calls
+// touchesOf returns the accesses of fn, a method, to its receiver's object. Recursive calls
 // add nothing.
-func (t *touching) of(fn *ssa.Function, depth int) []Touch {
+func (t *touching) touchesOf(fn *ssa.Function, depth int) []Touch {
 	if list, ok := t.done[fn]; ok || depth > knowledge.CallsToTouches {
 		return list
 	}
@@ -118,7 +118,7 @@ func (t *touching) of(fn *ssa.Function, depth int) []Touch {
 			}
 			base, ok := accesspath.Of(args[0]).Under(accesspath.Path{Root: fn.Params[0]})
 			if ok && !strings.Contains(base, "[") {
-				for _, x := range t.of(callee, depth+1) {
+				for _, x := range t.touchesOf(callee, depth+1) {
 					x.Field = strings.TrimPrefix(base+"."+x.Field, ".")
 					add(x)
 				}
@@ -213,7 +213,7 @@ func (im *implied) onInner(call *ssa.Call) []*Access {
 		return nil
 	}
 	// The accesses of M to its receiver are one access to the field, by their strongest mode.
-	touches := im.touches.of(fn, 0)
+	touches := im.touches.touchesOf(fn, 0)
 	if len(touches) == 0 {
 		return nil
 	}
@@ -227,9 +227,9 @@ func (im *implied) onInner(call *ssa.Call) []*Access {
 	return []*Access{a}
 }
 
-// clash reports whether two calls touch one variable of the object, and one of
+// haveConflict reports whether two calls touch one variable of the object, and one of
 // them writes it.
-func clash(a, b []Touch) bool {
+func haveConflict(a, b []Touch) bool {
 	return slices.ContainsFunc(a, func(x Touch) bool {
 		return slices.ContainsFunc(b, func(y Touch) bool {
 			return x.Field == y.Field && x.Map == y.Map && (x.Write || y.Write)

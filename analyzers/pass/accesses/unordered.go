@@ -27,7 +27,7 @@ var orders = excuse.Table[pair]{
 		Holds:   inEitherOrder((*List).afterSignal)},
 	{Name: "apart", Reason: "the one follows a pointer that leads to no struct which holds the other's",
 		Fixture: "guardedby/testdata/src/apart",
-		Holds:   inEitherOrder((*List).apart)},
+		Holds:   inEitherOrder((*List).inDifferentStructs)},
 	{Name: "in-other", Reason: "the one reaches its object by a field that alone leads to it, the other does not",
 		Holds: inEitherOrder((*List).inOther)},
 	{Name: "after-stop", Reason: "a timer makes the one, and the function of the other has stopped the timer",

@@ -39,7 +39,7 @@ func NameOf(addr ssa.Value) (name Name, ok bool) {
 	case *ssa.Global:
 		return Name{Package: v.Pkg.Pkg.Path(), Field: v.Name()}, true
 	case *ssa.IndexAddr:
-		if _, isArray := deref(v.X.Type()).Underlying().(*types.Array); isArray {
+		if _, isArray := pointedType(v.X.Type()).Underlying().(*types.Array); isArray {
 			return NameOf(v.X)
 		}
 	case *ssa.UnOp:
@@ -54,7 +54,7 @@ func NameOf(addr ssa.Value) (name Name, ok bool) {
 
 func fieldName(v *ssa.FieldAddr) (Name, bool) {
 	field := FieldOf(v)
-	if named, ok := types.Unalias(deref(v.X.Type())).(*types.Named); ok {
+	if named, ok := types.Unalias(pointedType(v.X.Type())).(*types.Named); ok {
 		obj := named.Origin().Obj()
 		if obj.Pkg() == nil {
 			return Name{}, false
@@ -68,7 +68,7 @@ func fieldName(v *ssa.FieldAddr) (Name, bool) {
 	return Name{}, false
 }
 
-func deref(t types.Type) types.Type {
+func pointedType(t types.Type) types.Type {
 	if p, ok := t.Underlying().(*types.Pointer); ok {
 		return p.Elem()
 	}

@@ -43,9 +43,9 @@ type Path struct {
 func Of(v ssa.Value) Path {
 	var fields []string
 	for {
-		next, step := strip(v)
+		next, step := stripStep(v)
 		if next == nil {
-			return Path{v, join(fields)}
+			return Path{v, joinFields(fields)}
 		}
 		if step != "" {
 			fields = append(fields, step)
@@ -54,7 +54,7 @@ func Of(v ssa.Value) Path {
 	}
 }
 
-func join(reversed []string) string {
+func joinFields(reversed []string) string {
 	var b strings.Builder
 	for i := len(reversed) - 1; i >= 0; i-- {
 		b.WriteString(reversed[i])
@@ -62,9 +62,9 @@ func join(reversed []string) string {
 	return b.String()
 }
 
-// strip goes one step towards the root: the value that v is derived from and
+// stripStep goes one step towards the root: the value that v is derived from and
 // the text of the step. A nil value means that v is the root.
-func strip(v ssa.Value) (ssa.Value, string) {
+func stripStep(v ssa.Value) (ssa.Value, string) {
 	switch v := v.(type) {
 	// Steps that the source writes: x.f and x[i].
 	case *ssa.FieldAddr:
@@ -244,7 +244,7 @@ func assignments(alloc *ssa.Alloc) assigned {
 			case *ssa.Store:
 				if ref.Val == addr {
 					known.escapes = true
-				} else if !isNil(ref.Val) && !isLoadOf(ref.Val, alloc) {
+				} else if !isNilConst(ref.Val) && !isLoadOf(ref.Val, alloc) {
 					known.stores = append(known.stores, weak.Make(ref))
 				}
 			case *ssa.UnOp, *ssa.DebugRef:
@@ -271,7 +271,7 @@ func assignments(alloc *ssa.Alloc) assigned {
 	return known
 }
 
-func isNil(v ssa.Value) bool {
+func isNilConst(v ssa.Value) bool {
 	c, ok := v.(*ssa.Const)
 	return ok && c.IsNil()
 }

@@ -100,7 +100,7 @@ func newGraph(pass *analysis.Pass, prog *ir.Program, tests bool) *Graph {
 		g.indexMethods()
 		g.findOpen()
 		for _, f := range prog.Funcs {
-			g.scan(f)
+			g.scanCalls(f)
 		}
 		g.openUncalled()
 		g.bottom = g.calleesFirst()
@@ -220,58 +220,58 @@ type reach struct {
 
 func (r *reach) object(obj types.Object) {
 	if name, ok := obj.(*types.TypeName); ok {
-		r.named(name)
+		r.addNamedType(name)
 		return
 	}
-	r.typ(obj.Type())
+	r.addType(obj.Type())
 }
 
-// named adds a type, with the types that its exported fields and methods lead to.
-func (r *reach) named(name *types.TypeName) {
+// addNamedType adds a type, with the types that its exported fields and methods lead to.
+func (r *reach) addNamedType(name *types.TypeName) {
 	if name.Pkg() != r.own || r.names[name] {
 		return
 	}
 	r.names[name] = true
-	r.typ(name.Type().Underlying())
+	r.addType(name.Type().Underlying())
 	if n, ok := types.Unalias(name.Type()).(*types.Named); ok {
 		for m := range n.Methods() {
 			if m.Exported() {
-				r.typ(m.Type())
+				r.addType(m.Type())
 			}
 		}
 	}
 }
 
-// typ adds the types that t is made of.
-func (r *reach) typ(t types.Type) {
+// addType adds the types that t is made of.
+func (r *reach) addType(t types.Type) {
 	// An interface has no value of an unexported type that was not turned into it.
 	switch t := types.Unalias(t).(type) {
 	case *types.Named:
-		r.named(t.Origin().Obj())
+		r.addNamedType(t.Origin().Obj())
 		for arg := range t.TypeArgs().Types() {
-			r.typ(arg)
+			r.addType(arg)
 		}
 	case *types.Map:
-		r.typ(t.Key())
-		r.typ(t.Elem())
+		r.addType(t.Key())
+		r.addType(t.Elem())
 	case interface{ Elem() types.Type }: // pointers, slices, arrays, channels
-		r.typ(t.Elem())
+		r.addType(t.Elem())
 	case *types.Signature:
-		r.typ(t.Params())
-		r.typ(t.Results())
+		r.addType(t.Params())
+		r.addType(t.Results())
 	case *types.Tuple:
 		for v := range t.Variables() {
-			r.typ(v.Type())
+			r.addType(v.Type())
 		}
 	case *types.Struct:
 		for f := range t.Fields() {
 			if f.Exported() || f.Embedded() {
-				r.typ(f.Type())
+				r.addType(f.Type())
 			}
 		}
 	case *types.Interface:
 		for m := range t.Methods() {
-			r.typ(m.Type())
+			r.addType(m.Type())
 		}
 	}
 }
@@ -334,8 +334,8 @@ func eachInstr(f *ssa.Function, visit func(ssa.Instruction)) {
 	}
 }
 
-// scan records the calls that f makes and the functions that it uses as values.
-func (g *Graph) scan(f *ssa.Function) {
+// scanCalls records the calls that f makes and the functions that it uses as values.
+func (g *Graph) scanCalls(f *ssa.Function) {
 	if g.prog.InTest(f) && !g.tests {
 		return
 	}
@@ -378,7 +378,7 @@ func (g *Graph) addCall(caller *ssa.Function, call ssa.CallInstruction) {
 	for _, m := range g.methods[common.Method.Name()] {
 		if g.implements(m.Signature.Recv().Type(), iface) {
 			site.Callee, site.Args = m, append([]ssa.Value{common.Value}, common.Args...)
-			g.add(site)
+			g.addSite(site)
 		}
 	}
 }
@@ -402,7 +402,7 @@ func (g *Graph) implements(t types.Type, iface *types.Interface) bool {
 	return ok
 }
 
-func (g *Graph) add(s Site) {
+func (g *Graph) addSite(s Site) {
 	g.sites[s.Callee] = append(g.sites[s.Callee], s)
 	g.at[s.Instr] = append(g.at[s.Instr], s)
 }
@@ -425,14 +425,14 @@ func Target(common *ssa.CallCommon) (*ssa.Function, []ssa.Value) {
 	if fn == nil {
 		return nil, nil
 	}
-	if method, recv := bound(common.Value); method != nil {
+	if method, recv := boundMethod(common.Value); method != nil {
 		return method, append([]ssa.Value{recv}, common.Args...)
 	}
 	return ir.Origin(fn), common.Args
 }
 
-// bound returns the method and the receiver of a method value x.M.
-func bound(v ssa.Value) (*ssa.Function, ssa.Value) {
+// boundMethod returns the method and the receiver of a method value x.M.
+func boundMethod(v ssa.Value) (*ssa.Function, ssa.Value) {
 	mk, ok := v.(*ssa.MakeClosure)
 	if !ok || len(mk.Bindings) != 1 {
 		return nil, nil

@@ -145,13 +145,13 @@ func (c *Conservative) Body(fn *ssa.Function) *ssa.Function {
 func (c *Conservative) Runs(call ssa.CallInstruction) []*ssa.Function {
 	list, known := c.runs[call]
 	if !known {
-		list = c.find(call)
+		list = c.findCallees(call)
 		c.runs[call] = list
 	}
 	return list
 }
 
-func (c *Conservative) find(call ssa.CallInstruction) []*ssa.Function {
+func (c *Conservative) findCallees(call ssa.CallInstruction) []*ssa.Function {
 	var list []*ssa.Function
 	common := call.Common()
 	fn, args := Target(common)

@@ -66,14 +66,14 @@ func (r *Roles) OnlyInit() bool {
 
 // Once reports whether f runs only as the function of a sync.Once, or is only
 // called by such functions.
-func (g *Graph) Once(f *ssa.Function) bool { return g.once(f, 0) }
+func (g *Graph) Once(f *ssa.Function) bool { return g.runsInOnce(f, 0) }
 
-func (g *Graph) once(f *ssa.Function, depth int) bool {
+func (g *Graph) runsInOnce(f *ssa.Function, depth int) bool {
 	if depth > knowledge.CallsToRole || !g.Closed(f) || len(g.sites[f]) == 0 {
 		return false
 	}
 	for _, s := range g.sites[f] {
-		if s.Mode == Go || !isOnceDo(s.Through) && !g.once(s.Caller, depth+1) {
+		if s.Mode == Go || !isOnceDo(s.Through) && !g.runsInOnce(s.Caller, depth+1) {
 			return false
 		}
 	}
@@ -95,7 +95,7 @@ func (g *Graph) spreadRoles() {
 				if started[s.Instr] == nil {
 					started[s.Instr] = &Goroutine{Start: s.Instr, Entry: f, Many: InLoop(s.Instr.Block())}
 				}
-				g.roles[f].join(&Roles{Goroutines: []*Goroutine{started[s.Instr]}})
+				g.roles[f].joinRoles(&Roles{Goroutines: []*Goroutine{started[s.Instr]}})
 			}
 		}
 	}
@@ -104,7 +104,7 @@ func (g *Graph) spreadRoles() {
 		for _, f := range g.CallersFirst() {
 			for _, s := range g.sites[f] {
 				if s.Mode != Go && g.roles[s.Caller] != nil {
-					changed = g.roles[f].join(g.roles[s.Caller]) || changed
+					changed = g.roles[f].joinRoles(g.roles[s.Caller]) || changed
 				}
 			}
 		}
@@ -135,8 +135,8 @@ func isTest(f *ssa.Function) bool {
 	return len(f.Params) == 1 && strings.HasPrefix(f.Name(), "Test") && f.Params[0].Type().String() == "*testing.T"
 }
 
-// join adds o's roles to r and reports whether that changed r.
-func (r *Roles) join(o *Roles) bool {
+// joinRoles adds o's roles to r and reports whether that changed r.
+func (r *Roles) joinRoles(o *Roles) bool {
 	before := *r
 	r.API, r.Main = r.API || o.API, r.Main || o.Main
 	r.Init, r.Unknown = r.Init || o.Init, r.Unknown || o.Unknown

@@ -42,7 +42,7 @@ func (f *FuncParams) String() string {
 // addUses follows the closure that mk makes in caller.
 func (g *Graph) addUses(caller *ssa.Function, mk *ssa.MakeClosure) {
 	w := valueWalk{Graph: g, caller: caller, fn: mk.Fn.(*ssa.Function), cells: map[*ssa.Alloc]bool{}}
-	if method, recv := bound(mk); method != nil {
+	if method, recv := boundMethod(mk); method != nil {
 		w.fn, w.args = method, []ssa.Value{recv}
 	}
 	w.follow(mk)
@@ -99,7 +99,7 @@ func (g *Graph) recordOnce(s Site) {
 			return
 		}
 	}
-	g.add(s)
+	g.addSite(s)
 }
 
 // followCell follows a function kept in a local variable, as in
@@ -148,15 +148,15 @@ func (g *Graph) handedOver(caller, fn *ssa.Function, args []ssa.Value, call ssa.
 			g.escapes[fn] = true
 		case u.started:
 			site.Mode = Go
-			g.add(site)
+			g.addSite(site)
 		case u.called:
-			g.add(site)
+			g.addSite(site)
 		}
 		return
 	}
 	// It is no argument of a known callee.
 	if yieldBody(fn) {
-		g.add(Site{Instr: call, Caller: caller, Callee: fn, Mode: Call})
+		g.addSite(Site{Instr: call, Caller: caller, Callee: fn, Mode: Call})
 		return
 	}
 	g.escapes[fn] = true

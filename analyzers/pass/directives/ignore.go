@@ -43,8 +43,8 @@ type placedIgnore struct {
 	pos token.Pos
 }
 
-// name returns the ignore in the words of a message.
-func (ig *Ignore) name() string {
+// describe returns the ignore in the words of a message.
+func (ig *Ignore) describe() string {
 	if len(ig.Codes) == 0 {
 		return "nolint:interlock"
 	}
@@ -186,7 +186,7 @@ func (s *Set) Unused(codes ...finding.Code) []Problem {
 	for _, ig := range s.ignores {
 		foreign := func(c finding.Code) bool { return !slices.Contains(codes, c) }
 		if !ig.Used && len(ig.Codes) > 0 && !slices.ContainsFunc(ig.Codes, foreign) {
-			all = append(all, Problem{ig.pos, ig.name() + " suppresses no finding of a check: remove it, unless it " +
+			all = append(all, Problem{ig.pos, ig.describe() + " suppresses no finding of a check: remove it, unless it " +
 				"accepts one of `interlock test`"})
 		}
 	}

@@ -46,7 +46,7 @@ func follow(v ssa.Value, seen map[ssa.Value]bool, found func(v ssa.Value, use ss
 			_, plain := v.Type().Underlying().(*types.Basic)
 			return plain && follow(use, seen, found)
 		case *ssa.Store:
-			return use.Val == v && slices.ContainsFunc(cells(use.Addr), func(cell ssa.Value) bool {
+			return use.Val == v && slices.ContainsFunc(cellsOf(use.Addr), func(cell ssa.Value) bool {
 				return follow(cell, seen, found)
 			})
 		case *ssa.UnOp:
@@ -58,11 +58,11 @@ func follow(v ssa.Value, seen map[ssa.Value]bool, found func(v ssa.Value, use ss
 	})
 }
 
-// cells returns the addresses from which the function loads the value stored at addr: that of a local, or of a
+// cellsOf returns the addresses from which the function loads the value stored at addr: that of a local, or of a
 // field as it is written each time.
 //
 //	e.n = t.last.Add(1); if e.n > limit { … }
-func cells(addr ssa.Value) []ssa.Value {
+func cellsOf(addr ssa.Value) []ssa.Value {
 	switch addr := addr.(type) {
 	case *ssa.Alloc:
 		return []ssa.Value{addr}
@@ -135,7 +135,7 @@ func results(call *ssa.Call, indexes []int) []ssa.Value {
 // claimed reports whether, on the way from t to u, an operation on the same variable has answered already: that
 // answer decides, not the value that t found.
 func (f *function) claimed(d decision, t, u *event) bool {
-	f.spend(len(f.byName[t.name]))
+	f.spendSteps(len(f.byName[t.name]))
 	return slices.ContainsFunc(f.byName[t.name], func(w *event) bool {
 		return w.op == swap && w.path == t.path && w.at != u.at && d.only[w.at.Block()] &&
 			w.at.Block().Dominates(u.at.Block()) && f.flow.Leads(w.at, u.at)

@@ -57,7 +57,7 @@ func leftAside(e *event, h lockset.Held, most map[string]int) bool {
 		return false
 	}
 	return slices.ContainsFunc(e.held, func(guard lockset.Held) bool {
-		if guard.Since == h.Since || sameLock(guard, h) || !near(e, guard) || most[guard.Class] == 0 {
+		if guard.Since == h.Since || sameLock(guard, h) || !isNearEnd(e, guard) || most[guard.Class] == 0 {
 			return false
 		}
 		if guard.Class == h.Class { // another object's

@@ -71,8 +71,8 @@ func (f *function) searching(work *ir.Work) *function {
 	return &g
 }
 
-// kept returns the result of find for e, which is looked up in known from the second time on.
-func kept[V any](known map[*event]V, e *event, find func(*event) V) V {
+// lookUpOrFind returns the result of find for e, which is looked up in known from the second time on.
+func lookUpOrFind[V any](known map[*event]V, e *event, find func(*event) V) V {
 	v, ok := known[e]
 	if !ok {
 		v = find(e)
@@ -81,8 +81,8 @@ func kept[V any](known map[*event]V, e *event, find func(*event) V) V {
 	return v
 }
 
-// spend takes n steps off those left to the search.
-func (f *function) spend(n int) {
+// spendSteps takes n steps off those left to the search.
+func (f *function) spendSteps(n int) {
 	if f.search != nil {
 		f.search.work.Spend(n)
 	}
@@ -103,8 +103,8 @@ type branch struct {
 	hits map[*event]Outcome
 }
 
-// facts returns the known facts of fn.
-func (c *checker) facts(fn *ssa.Function) *function {
+// factsOf returns the known facts of fn.
+func (c *checker) factsOf(fn *ssa.Function) *function {
 	if f := c.functions[fn]; f != nil {
 		return f
 	}
@@ -117,7 +117,7 @@ func (c *checker) facts(fn *ssa.Function) *function {
 			f.changed[cell{e.name, e.inMap}] = true
 		}
 		if e.op == read {
-			if v := e.found(); v != nil {
+			if v := e.valueRead(); v != nil {
 				f.outcomes[v] = append(f.outcomes[v], e)
 			}
 		}
@@ -129,8 +129,8 @@ func (c *checker) facts(fn *ssa.Function) *function {
 	return f
 }
 
-// found returns the value that e reads.
-func (e *event) found() ssa.Value {
+// valueRead returns the value that e reads.
+func (e *event) valueRead() ssa.Value {
 	if e.call {
 		return e.at.(*ssa.Call)
 	}
@@ -146,7 +146,7 @@ func (f *function) findBranches() {
 		if !ok {
 			continue
 		}
-		if hits := f.tests(last.Cond); len(hits) > 0 {
+		if hits := f.testsBehind(last.Cond); len(hits) > 0 {
 			f.branches = append(f.branches, &branch{last, hits})
 			for e, o := range hits {
 				f.hit[e] = asking{f.hit[e].itself || !o.Inside}
@@ -155,10 +155,10 @@ func (f *function) findBranches() {
 	}
 }
 
-// tests returns the events that v depends on.
-func (f *function) tests(v ssa.Value) map[*event]Outcome {
+// testsBehind returns the events that v depends on.
+func (f *function) testsBehind(v ssa.Value) map[*event]Outcome {
 	t := &tracer{f: f, seen: map[ssa.Value]map[*event]Outcome{}}
-	return t.trace(v, 0)
+	return t.traceValue(v, 0)
 }
 
 // resultsAbout lists the results of the function that show the value that e found.
@@ -178,7 +178,7 @@ func (f *function) resultsAbout(e *event) []Tell {
 func (f *function) resultAbout(e *event, i int) (Outcome, bool) {
 	for _, b := range f.fn.Blocks {
 		if ret, ok := lastInstr(b).(*ssa.Return); ok && i < len(ret.Results) {
-			if o, ok := f.tests(ret.Results[i])[e]; ok {
+			if o, ok := f.testsBehind(ret.Results[i])[e]; ok {
 				return o, true
 			}
 		}
@@ -197,7 +197,7 @@ func (f *function) resultAbout(e *event, i int) (Outcome, bool) {
 		case yes == truthy && no == falsy:
 			return o, true
 		}
-		return vague(o), true
+		return dropMeaning(o), true
 	}
 	return Outcome{}, false
 }
@@ -212,7 +212,7 @@ const (
 // returned returns the value of result i on all paths that start at from, without coming to avoid.
 func returned(from *ssa.BasicBlock, i int, avoid *ssa.BasicBlock) int {
 	kind := 0
-	for b := range reach(from, avoid) {
+	for b := range reachableBlocks(from, avoid) {
 		ret, ok := lastInstr(b).(*ssa.Return)
 		if !ok || i >= len(ret.Results) {
 			continue
@@ -254,9 +254,9 @@ func lastInstr(b *ssa.BasicBlock) ssa.Instruction {
 	return b.Instrs[len(b.Instrs)-1]
 }
 
-// reach returns the blocks that control may come to from from on, which counts,
+// reachableBlocks returns the blocks that control may come to from from on, which counts,
 // without passing through avoid.
-func reach(from, avoid *ssa.BasicBlock) map[*ssa.BasicBlock]bool {
+func reachableBlocks(from, avoid *ssa.BasicBlock) map[*ssa.BasicBlock]bool {
 	seen := map[*ssa.BasicBlock]bool{}
 	var walk func(x *ssa.BasicBlock)
 	walk = func(x *ssa.BasicBlock) {
@@ -316,7 +316,7 @@ func (f *function) sidesOf(b, from *ssa.BasicBlock) sides {
 			return s
 		}
 	}
-	f.spend(len(f.fn.Blocks))
+	f.spendSteps(len(f.fn.Blocks))
 	var s sides
 	for way, succ := range b.Succs {
 		s.reached[way] = onward(b, succ, from)
@@ -369,13 +369,13 @@ func (f *function) recheck(w *event) *event {
 	if f.search == nil {
 		return f.findRecheck(w)
 	}
-	return kept(f.search.rechecks, w, f.findRecheck)
+	return lookUpOrFind(f.search.rechecks, w, f.findRecheck)
 }
 
 func (f *function) findRecheck(w *event) *event {
-	f.spend(len(f.byName[w.name]))
+	f.spendSteps(len(f.byName[w.name]))
 	for _, r := range f.byName[w.name] {
-		if r.op != read || r.inMap != w.inMap || r == w || r.at == w.at || !heldAlike(r, w) || !f.asked(r) {
+		if r.op != read || r.inMap != w.inMap || r == w || r.at == w.at || !heldAlike(r, w) || !f.decidesBranch(r) {
 			continue
 		}
 		if f.flow.Leads(r.at, w.at) {
@@ -393,11 +393,11 @@ func (f *function) corrected(u *event) bool {
 	if f.search == nil {
 		return f.findCorrection(u)
 	}
-	return kept(f.search.corrected, u, f.findCorrection)
+	return lookUpOrFind(f.search.corrected, u, f.findCorrection)
 }
 
 func (f *function) findCorrection(u *event) bool {
-	f.spend(len(f.byName[u.name]))
+	f.spendSteps(len(f.byName[u.name]))
 	asking := f.askingBehind(u)
 	return slices.ContainsFunc(f.byName[u.name], func(w *event) bool {
 		return w.op.writes() && w.path == u.path && w.inMap == u.inMap && sameRegion(u, w) && f.flow.Leads(u.at, w.at) &&
@@ -409,7 +409,7 @@ func (f *function) findCorrection(u *event) bool {
 
 // askingBehind returns the branches that depend on a read of u's variable behind u, in its critical section.
 func (f *function) askingBehind(u *event) []*branch {
-	f.spend(len(f.branches))
+	f.spendSteps(len(f.branches))
 	var found []*branch
 	for _, b := range f.branches {
 		for r := range b.hits {
@@ -422,8 +422,8 @@ func (f *function) askingBehind(u *event) []*branch {
 	return found
 }
 
-// asked reports whether some branch depends on the value that r found.
-func (f *function) asked(r *event) bool {
+// decidesBranch reports whether some branch depends on the value that r found.
+func (f *function) decidesBranch(r *event) bool {
 	_, ok := f.hit[r]
 	return ok
 }

@@ -29,7 +29,7 @@ func (f *function) accounted(t, u *event) bool {
 	if u.amount == nil {
 		return false
 	}
-	for r := range f.tests(u.amount) {
+	for r := range f.testsBehind(u.amount) {
 		if r.name == t.name && (r == t || sameRegion(r, t)) {
 			return true
 		}
@@ -69,7 +69,7 @@ func dependsOn(v, part ssa.Value) bool {
 //
 //	if c.closing { return }; c.closing = true
 func (f *function) keepsOthersOut(t, u *event) bool {
-	f.spend(len(f.events))
+	f.spendSteps(len(f.events))
 	return slices.ContainsFunc(f.events, func(w *event) bool {
 		if !w.op.writes() || w.call || !sameRegion(t, w) || !f.between(t, w, u) {
 			return false
@@ -87,7 +87,7 @@ func (f *function) keepsOthersOut(t, u *event) bool {
 // between reports whether every way to u comes to w, or every way to it from the branch behind t.
 func (f *function) between(t, w, u *event) bool {
 	from, by, to := t.at.Block(), w.at.Block(), u.at.Block()
-	return by.Dominates(to) || by != from && f.flow.Leads(t.at, w.at) && !reach(from, by)[to]
+	return by.Dominates(to) || by != from && f.flow.Leads(t.at, w.at) && !reachableBlocks(from, by)[to]
 }
 
 // handedOn reports whether v, which was found, is given to somebody on the way to

@@ -77,7 +77,7 @@ func (*Effects) AFact() {}
 func (f *Effects) String() string {
 	var parts []string
 	for _, e := range f.List {
-		verb := op(e.Op).verb()
+		verb := op(e.Op).pastVerb()
 		if len(e.Tells) > 0 {
 			verb = "tells of"
 		}
@@ -86,8 +86,8 @@ func (f *Effects) String() string {
 	return strings.Join(parts, "; ")
 }
 
-// small reports whether the function is about one thing.
-func (f *function) small() bool {
+// isAboutOneThing reports whether the function is about one thing.
+func (f *function) isAboutOneThing() bool {
 	changed := map[accesspath.Name]bool{}
 	for _, e := range f.events {
 		if e.op.writes() {
@@ -111,8 +111,8 @@ func (c *checker) effects(fn *ssa.Function) []Effect {
 		return nil
 	}
 	// A function that is about many things says nothing to a reader of its caller.
-	f := c.facts(fn)
-	if !f.small() {
+	f := c.factsOf(fn)
+	if !f.isAboutOneThing() {
 		return nil
 	}
 	var list []Effect
@@ -167,12 +167,12 @@ func (c *checker) effectOf(f *function, e *event) Effect {
 		Name: e.name, Map: e.inMap, Op: int(e.op), Made: e.made, Atomic: e.atomic, Side: e.side, Depth: e.depth + 1,
 		Key: unknown, Value: unknown, Amount: unknown, Bound: unknown,
 	}
-	eff.Param, eff.Fields, eff.path = root(f.fn, e.path)
+	eff.Param, eff.Fields, eff.path = rootInCaller(f.fn, e.path)
 	if e.key != nil {
 		eff.Exact = e.key.exact
 		if p, ok := e.key.v.(*ssa.Parameter); ok {
 			eff.Key = slices.Index(f.fn.Params, p)
-		} else if at := e.key.where(); at.Root != nil && at.Root.Parent() != f.fn {
+		} else if at := e.key.pathOfKey(); at.Root != nil && at.Root.Parent() != f.fn {
 			eff.keyPath = at
 		}
 	}
@@ -181,7 +181,7 @@ func (c *checker) effectOf(f *function, e *event) Effect {
 			continue // its caller's, which knows
 		}
 		l := Lock{Class: h.Class, Read: h.Read}
-		l.Param, l.Fields, l.path = root(f.fn, h.Path)
+		l.Param, l.Fields, l.path = rootInCaller(f.fn, h.Path)
 		eff.Locks = append(eff.Locks, l)
 	}
 	if e.op == read {
@@ -209,7 +209,7 @@ func (c *checker) effectOf(f *function, e *event) Effect {
 	eff.Asked = f.askedFor(e)
 	for _, v := range f.versions(e) {
 		p, ok := v.value.(*ssa.Parameter)
-		if param, fields, _ := root(f.fn, v.path); ok && param >= 0 {
+		if param, fields, _ := rootInCaller(f.fn, v.path); ok && param >= 0 {
 			eff.Versions = append(eff.Versions, Version{v.name, param, fields, slices.Index(f.fn.Params, p)})
 		}
 	}
@@ -220,8 +220,8 @@ func (c *checker) effectOf(f *function, e *event) Effect {
 	return eff
 }
 
-// root returns how callers of fn reach the location at p.
-func root(fn *ssa.Function, p accesspath.Path) (param int, fields string, path accesspath.Path) {
+// rootInCaller returns how callers of fn reach the location at p.
+func rootInCaller(fn *ssa.Function, p accesspath.Path) (param int, fields string, path accesspath.Path) {
 	if i := p.Param(fn); i >= 0 {
 		return i, p.Fields, accesspath.Path{}
 	}
@@ -260,7 +260,7 @@ func (c *checker) translate(eff Effect, site callgraph.Site, s *lockset.State) *
 	}
 	e.bound = argument(site, eff.Bound)
 	if v := argument(site, eff.Amount); v != nil {
-		e.amount = plain(v)
+		e.amount = stripConversions(v)
 	}
 	// A write is test and use in one if the caller asks for its answer.
 	if e.answers = results(call, eff.Answers); e.op.writes() && slices.ContainsFunc(e.answers, answered) {
@@ -294,7 +294,7 @@ func keyInCaller(eff Effect, site callgraph.Site) *key {
 	case eff.Exact != "":
 		return &key{exact: eff.Exact}
 	case v != nil:
-		return keyOf(v)
+		return keyOfMapEntry(v)
 	case eff.keyPath.Root != nil:
 		return &key{path: eff.keyPath}
 	}

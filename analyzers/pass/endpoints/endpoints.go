@@ -46,7 +46,7 @@ func run(pass *analysis.Pass) (any, error) {
 	c := newChecker(pass)
 	c.list.Prog.Analyse(pass, func() {
 		for _, fn := range c.list.Prog.Funcs {
-			c.facts(fn)
+			c.factsOf(fn)
 			if !c.list.Prog.InTest(fn) {
 				c.effects(fn)
 			}
@@ -92,7 +92,7 @@ func findTestUses(pass *analysis.Pass) (any, error) {
 			return
 		}
 		f = f.searching(work)
-		all := c.pairs(f)
+		all := c.findPairs(f)
 		for _, p := range all {
 			if remote, ok := c.shared(f, p); ok && !p.lead {
 				list = append(list, c.testUse(f, p, remote, !c.certain(f, p, remote))...)
@@ -100,7 +100,7 @@ func findTestUses(pass *analysis.Pass) (any, error) {
 		}
 		// Leads come last, since a function has one pair on a variable.
 		for _, p := range all {
-			if c.lead(f, p) {
+			if c.isLead(f, p) {
 				list = append(list, c.testUse(f, p, nil, true)...)
 			}
 		}

@@ -37,8 +37,8 @@ func (o op) writes() bool { return o != read }
 // lessens reports whether o takes something away from the variable.
 func (o op) lessens() bool { return o == remove || o == shrink || o == reset }
 
-// verb returns the verb for o in the past tense.
-func (o op) verb() string {
+// pastVerb returns the verb for o in the past tense.
+func (o op) pastVerb() string {
 	switch o {
 	case read:
 		return "used"
@@ -107,7 +107,7 @@ type key struct {
 	path  accesspath.Path // of a variable that the callee has captured
 }
 
-func keyOf(v ssa.Value) *key {
+func keyOfMapEntry(v ssa.Value) *key {
 	if v == nil {
 		return nil
 	}
@@ -127,7 +127,7 @@ func sameKey(a, b *key) bool {
 	case a.v == b.v && a.v != nil:
 		return true
 	}
-	p, q := a.where(), b.where()
+	p, q := a.pathOfKey(), b.pathOfKey()
 	return p == q && (p.Named() || p.Root != nil && p.Fields == "" && !reassigned(p.Root))
 }
 
@@ -137,7 +137,7 @@ func reassigned(v ssa.Value) bool {
 	return ok && len(accesspath.Stored(cell)) != 1
 }
 
-func (k *key) where() accesspath.Path {
+func (k *key) pathOfKey() accesspath.Path {
 	if k.v == nil {
 		return k.path
 	}
@@ -153,7 +153,7 @@ func (c *checker) events(fn *ssa.Function) []*event {
 	c.known[fn] = nil
 	var list []*event
 	for _, a := range c.byFn[fn] {
-		list = append(list, c.own(a))
+		list = append(list, c.ownEvent(a))
 	}
 	if c.callsMatter(fn) {
 		c.list.Locks.Walk(fn, func(instr ssa.Instruction, s *lockset.State) {
@@ -187,15 +187,15 @@ func (c *checker) callsMatter(fn *ssa.Function) bool {
 	return false
 }
 
-func (c *checker) own(a *accesses.Access) *event {
+func (c *checker) ownEvent(a *accesses.Access) *event {
 	e := &event{
-		name: a.Name, inMap: a.Map, path: a.Path, key: keyOf(a.Index), value: a.Value, at: a.Instr, own: a,
+		name: a.Name, inMap: a.Map, path: a.Path, key: keyOfMapEntry(a.Index), value: a.Value, at: a.Instr, own: a,
 		held: a.Locks.Held(), turns: a.Locks.Turns(), unknown: a.Locks.Unknown,
 		atomic: a.Atomic(), owner: a.Owner, side: c.list.Side(a),
 	}
-	e.op, e.amount, e.bound = opOf(a), amountOf(a), boundOf(a)
+	e.op, e.amount, e.bound = operationOf(a), amountOf(a), boundOf(a)
 	if call, ok := a.Instr.(*ssa.Call); ok && e.op == remove && len(call.Call.Args) > 1 {
-		e.key = keyOf(call.Call.Args[1])
+		e.key = keyOfMapEntry(call.Call.Args[1])
 	}
 	if (e.op == insert || e.op == set) && !c.distinct(e.value) {
 		if constant, ok := e.value.(*ssa.Const); ok || e.value != nil && emptyStruct(e.value.Type()) {
@@ -213,8 +213,8 @@ func emptyStruct(t types.Type) bool {
 	return ok && s.NumFields() == 0
 }
 
-// opOf returns the operation of a.
-func opOf(a *accesses.Access) op {
+// operationOf returns the operation of a.
+func operationOf(a *accesses.Access) op {
 	switch {
 	case !a.Writes():
 		return read
@@ -240,7 +240,7 @@ func amountOf(a *accesses.Access) ssa.Value {
 	if a.Atomic() {
 		call, ok := a.Instr.(*ssa.Call)
 		if ok && strings.HasPrefix(call.Call.StaticCallee().Name(), "Add") {
-			return plain(call.Call.Args[1])
+			return stripConversions(call.Call.Args[1])
 		}
 		return nil
 	}
@@ -248,9 +248,9 @@ func amountOf(a *accesses.Access) ssa.Value {
 	switch {
 	case !ok || b.Op != token.ADD && b.Op != token.SUB:
 	case a.Update || accesspath.Of(b.X) == a.Path:
-		return plain(b.Y)
+		return stripConversions(b.Y)
 	case accesspath.Of(b.Y) == a.Path:
-		return plain(b.X)
+		return stripConversions(b.X)
 	}
 	return nil
 }
@@ -276,8 +276,8 @@ func boundOf(a *accesses.Access) ssa.Value {
 	return nil
 }
 
-// plain leaves out conversions between numbers.
-func plain(v ssa.Value) ssa.Value {
+// stripConversions leaves out conversions between numbers.
+func stripConversions(v ssa.Value) ssa.Value {
 	for {
 		c, ok := v.(*ssa.Convert)
 		if !ok {

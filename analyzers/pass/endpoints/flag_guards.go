@@ -21,7 +21,7 @@ func (c *checker) flagged(f *function, b *branch, t *event) []pair {
 		return nil
 	}
 	var list []pair
-	f.spend(len(f.events))
+	f.spendSteps(len(f.events))
 	for _, u := range f.events {
 		if u.call || u.name == t.name || !besideFlag(t, u) || gapBetween(t, u) != released {
 			continue
@@ -34,11 +34,11 @@ func (c *checker) flagged(f *function, b *branch, t *event) []pair {
 			continue
 		}
 		p := pair{test: t, use: u, relation: closes, gap: released, since: c.changedWith(t, u)}
-		if p.rule, p.lead = c.judge(f, p); p.rule == nil || p.since == "" {
+		if p.rule, p.lead = c.findRule(f, p); p.rule == nil || p.since == "" {
 			continue
 		}
 		var ok bool
-		if p.decision, ok = f.decides(b, t, u.at); ok && f.next(p.decision, t, u) {
+		if p.decision, ok = f.decides(b, t, u.at); ok && f.isNextSection(p.decision, t, u) {
 			list = append(list, p)
 		}
 	}
@@ -69,20 +69,20 @@ func isFlag(t *event) bool {
 // askedUnder reports whether the variable of t is asked for under the lock of u.
 func (f *function) askedUnder(t, u *event) bool {
 	return slices.ContainsFunc(f.byName[t.name], func(r *event) bool {
-		return r.op == read && r != t && sameRegion(r, u) && (r.at == u.at || f.asked(r))
+		return r.op == read && r != t && sameRegion(r, u) && (r.at == u.at || f.decidesBranch(r))
 	})
 }
 
 // askedBehind reports whether the variable of t is asked for once more on every way from u to a return: a
 // goroutine that enters and looks again sees changes in between.
 func (f *function) askedBehind(t, u *event) bool {
-	f.spend(len(f.byName[t.name]))
+	f.spendSteps(len(f.byName[t.name]))
 	return slices.ContainsFunc(f.byName[t.name], func(r *event) bool {
 		if r.op != read || r.at == t.at || r.path != t.path || !f.askedItself(r) || !f.flow.Leads(u.at, r.at) {
 			return false
 		}
-		f.spend(len(f.fn.Blocks))
-		for b := range reach(u.at.Block(), r.at.Block()) {
+		f.spendSteps(len(f.fn.Blocks))
+		for b := range reachableBlocks(u.at.Block(), r.at.Block()) {
 			if _, returns := lastInstr(b).(*ssa.Return); returns {
 				return false
 			}
@@ -99,7 +99,7 @@ func (c *checker) changedWith(t, u *event) string {
 			continue
 		}
 		for _, v := range c.writers[u.name] {
-			if v.Fn != w.Fn || v.Map != u.inMap && !clears(opOf(v)) || !clears(opOf(v)) {
+			if v.Fn != w.Fn || v.Map != u.inMap && !clears(operationOf(v)) || !clears(operationOf(v)) {
 				continue
 			}
 			for _, h := range w.Locks.Held() {
@@ -129,7 +129,7 @@ func (c *checker) closed(f *function, b *branch, t *event) []pair {
 			continue
 		}
 		p := pair{test: t, use: u, relation: closes, gap: released}
-		if p.rule, p.lead = c.judge(f, p); p.rule == nil {
+		if p.rule, p.lead = c.findRule(f, p); p.rule == nil {
 			continue
 		}
 		p.since = c.closesWith(t, u)
@@ -170,7 +170,7 @@ func sentOn(v ssa.Value) bool {
 // waiting for senders.
 func (c *checker) closesWith(t, u *event) string {
 	for _, w := range c.writers[t.name] {
-		if storeOp(w.Value, w.Path) != mark && opOf(w) != swap || !slices.Contains(c.closers[u.name], w.Fn) {
+		if storeOp(w.Value, w.Path) != mark && operationOf(w) != swap || !slices.Contains(c.closers[u.name], w.Fn) {
 			continue
 		}
 		if slices.ContainsFunc(w.Locks.Held(), func(h lockset.Held) bool {

@@ -34,18 +34,18 @@ const (
 	anyGap = locked | unlocked
 )
 
-// pairs lists the pairs of the function, for each test and variable the first use.
-func (c *checker) pairs(f *function) []pair {
+// findPairs lists the pairs of the function, for each test and variable the first use.
+func (c *checker) findPairs(f *function) []pair {
 	var list []pair
 	for _, b := range f.branches {
-		f.spend(len(f.events))
+		f.spendSteps(len(f.events))
 		for _, t := range f.events {
 			if _, asked := b.hits[t]; !asked || t.owner != ownership.Shared {
 				continue
 			}
-			f.spend(len(f.byName[t.name]))
+			f.spendSteps(len(f.byName[t.name]))
 			for _, u := range f.byName[t.name] {
-				if p, ok := c.pair(f, b, t, u); ok {
+				if p, ok := c.makePair(f, b, t, u); ok {
 					list = append(list, p)
 				}
 			}
@@ -66,15 +66,15 @@ func (c *checker) outdated(f *function) []pair {
 		if u.bound == nil || u.op != read || u.rechecked || u.owner != ownership.Shared || f.recheck(u) != nil {
 			continue
 		}
-		hits := f.tests(u.bound)
-		f.spend(len(f.byName[u.name]))
+		hits := f.testsBehind(u.bound)
+		f.spendSteps(len(f.byName[u.name]))
 		for _, t := range f.byName[u.name] {
 			found, ok := hits[t]
 			if !ok || !found.Length || found.Inside || !f.rereads(t, u) {
 				continue
 			}
 			p := pair{test: t, use: u, decision: decision{out: found}, relation: bounds, gap: released}
-			if p.rule, p.lead = c.judge(f, p); p.rule != nil {
+			if p.rule, p.lead = c.findRule(f, p); p.rule != nil {
 				list = append(list, p)
 			}
 		}
@@ -88,8 +88,8 @@ func (f *function) rereads(t, u *event) bool {
 		gapBetween(t, u) == released && releasesGuard(t, u) && f.flow.Leads(t.at, u.at)
 }
 
-// pair returns the pair of t, which b asks for, and u, if it is one.
-func (c *checker) pair(f *function, b *branch, t, u *event) (pair, bool) {
+// makePair returns the pair of t, which b asks for, and u, if it is one.
+func (c *checker) makePair(f *function, b *branch, t, u *event) (pair, bool) {
 	if !c.mayPair(b, t, u) {
 		return pair{}, false
 	}
@@ -103,7 +103,7 @@ func (c *checker) pair(f *function, b *branch, t, u *event) (pair, bool) {
 	if p.decision, ok = f.decides(b, t, u.at); !ok || !f.nearest(p) {
 		return pair{}, false
 	}
-	if p.rule, p.lead = c.judge(f, p); p.rule == nil || f.keepsOthersOut(t, u) {
+	if p.rule, p.lead = c.findRule(f, p); p.rule == nil || f.keepsOthersOut(t, u) {
 		return pair{}, false
 	}
 	// Optimistic code looks at something else that changes with the variable.
@@ -132,7 +132,7 @@ func (c *checker) mayPair(b *branch, t, u *event) bool {
 func (f *function) nearest(p pair) bool {
 	switch p.gap {
 	case released:
-		return f.next(p.decision, p.test, p.use) && releasesGuard(p.test, p.use)
+		return f.isNextSection(p.decision, p.test, p.use) && releasesGuard(p.test, p.use)
 	case atomics:
 		return !f.claimed(p.decision, p.test, p.use)
 	}
@@ -184,20 +184,20 @@ func surelyReleased(before, after lockset.Held) bool {
 	return after.Since != nil && (before.Since != nil || after.Back)
 }
 
-// next reports whether u lies in the first critical section of the lock after that of t: a value that was found
-// further back no longer matters, most likely.
-func (f *function) next(d decision, t, u *event) bool {
+// isNextSection reports whether u lies in the first critical section of the lock after that of t: a value that
+// was found further back no longer matters, most likely.
+func (f *function) isNextSection(d decision, t, u *event) bool {
 	between := func(e *event) bool {
 		return d.only[e.at.Block()] && e.at != u.at && gapBetween(t, e) == released && gapBetween(e, u) == released &&
 			f.flow.Leads(e.at, u.at) && !f.flow.Leads(u.at, e.at)
 	}
 	// An event between t and one use lies between t and most of the later ones: asked first, it spares a look
 	// at all events for each use.
-	f.spend(1)
+	f.spendSteps(1)
 	if f.search.between != nil && between(f.search.between) {
 		return false
 	}
-	f.spend(len(f.events))
+	f.spendSteps(len(f.events))
 	i := slices.IndexFunc(f.events, between)
 	if i >= 0 {
 		f.search.between = f.events[i]
@@ -210,7 +210,7 @@ func (f *function) next(d decision, t, u *event) bool {
 func releasesGuard(t, u *event) bool {
 	for _, h := range t.held {
 		for _, g := range u.held {
-			if sameLock(h, g) && near(t, h) && !t.isAside(h) {
+			if sameLock(h, g) && isNearEnd(t, h) && !t.isAside(h) {
 				return true
 			}
 		}
@@ -218,9 +218,9 @@ func releasesGuard(t, u *event) bool {
 	return false
 }
 
-// near is [accesses.Access.Near], and for ends that are calls the same by
+// isNearEnd is [accesses.Access.Near], and for ends that are calls the same by
 // the names of types.
-func near(e *event, h lockset.Held) bool {
+func isNearEnd(e *event, h lockset.Held) bool {
 	if e.own != nil {
 		return e.own.Near(h)
 	}

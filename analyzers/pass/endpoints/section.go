@@ -14,7 +14,7 @@ import (
 // testUse returns the report of p, or nothing where its source is not at hand. Both ends are shown as they are
 // in the function that has them: the access, or the call that leads to it.
 func (c *checker) testUse(f *function, p pair, remote *accesses.Access, lead bool) []*TestUse {
-	test, use := c.endOf(f, p.test), c.endOf(f, p.use)
+	test, use := c.makeEnd(f, p.test), c.makeEnd(f, p.use)
 	if test.node == nil || use.node == nil {
 		return nil
 	}
@@ -23,8 +23,9 @@ func (c *checker) testUse(f *function, p pair, remote *accesses.Access, lead boo
 		Test: test.Access, Use: use.Access, TestNode: test.node, UseNode: use.node,
 		Variable: variable(p.use), Name: p.use.name.Short(), Lead: lead, rule: p.rule, Section: c.section(f, p, test, use),
 		Why: fmt.Sprintf("%s %s %s at line %d%s%s%s is %s at line %d%s; %s.%s",
-			c.list.Prog.FuncName(f.fn), p.verb(), tested(p), test.Line, c.via(p.test), p.bearing(), used(p), p.rule.what,
-			use.Line, c.via(p.use), p.between(), c.consequence(p, remote)),
+			c.list.Prog.FuncName(f.fn), p.verbOfUse(), tested(p), test.Line, c.describeCallee(p.test), p.bearing(),
+			usedName(p), p.rule.what,
+			use.Line, c.describeCallee(p.use), p.between(), c.consequence(p, remote)),
 	}
 	if remote != nil && remote != p.use.own {
 		found.Remote = remote
@@ -38,7 +39,7 @@ type end struct {
 	node ast.Expr
 }
 
-func (c *checker) endOf(f *function, e *event) end {
+func (c *checker) makeEnd(f *function, e *event) end {
 	if !e.call {
 		return end{e.side, e.own.Expr}
 	}
@@ -58,7 +59,7 @@ func (c *checker) endOf(f *function, e *event) end {
 	return end{side, n}
 }
 
-func (p pair) verb() string {
+func (p pair) verbOfUse() string {
 	if p.relation == bounds || p.relation == exchanges {
 		return "takes"
 	}
@@ -73,8 +74,8 @@ func (p pair) bearing() string {
 	return ", and depending on the result "
 }
 
-// used names the variable of the use, where it is another than that of the test.
-func used(p pair) string {
+// usedName names the variable of the use, where it is another than that of the test.
+func usedName(p pair) string {
 	if p.since != "" {
 		return p.use.name.Short()
 	}
@@ -93,8 +94,8 @@ func tested(p pair) string {
 	return p.test.name.Short()
 }
 
-// via returns where a call leads, for ends that lie in callees.
-func (c *checker) via(e *event) string {
+// describeCallee returns where a call leads, for ends that lie in callees.
+func (c *checker) describeCallee(e *event) string {
 	if !e.call {
 		return ""
 	}
@@ -179,7 +180,7 @@ func (c *checker) section(f *function, p pair, test, use end) *finding.Section {
 		}
 		end := finding.SectionEnd{Position: u.side.Position, Allows: []finding.Mode{finding.Read}}
 		if u.call {
-			at := c.endOf(f, u)
+			at := c.makeEnd(f, u)
 			end.Call = &at.Position
 		}
 		s.More = append(s.More, end)

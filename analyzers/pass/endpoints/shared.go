@@ -29,7 +29,7 @@ func (c *checker) shared(f *function, p pair) (remote *accesses.Access, ok bool)
 	remote = c.remote(f.fn, p)
 	switch {
 	case p.gap == unlocked:
-		return remote, c.lazy(p)
+		return remote, c.isLazyInit(p)
 	case p.out.Inside:
 		return remote, remote != nil
 	case p.use.own != nil && !c.list.Parallel(p.use.own, p.use.own): // each has an object of its own
@@ -43,9 +43,9 @@ func (c *checker) shared(f *function, p pair) (remote *accesses.Access, ok bool)
 	return remote, remote != nil
 }
 
-// lead reports whether p may be split by goroutines that only the users of the package start, its tests among
+// isLead reports whether p may be split by goroutines that only the users of the package start, its tests among
 // them: the code itself releases a lock between the two, or accesses it atomically twice.
-func (c *checker) lead(f *function, p pair) bool {
+func (c *checker) isLead(f *function, p pair) bool {
 	return p.gap&locked != 0 && p.rule.what != sent && !p.out.Inside && !c.alreadyReported(f, p) &&
 		!c.list.Prog.Alone(f.fn) && !c.list.Prog.SaysNoLock(f.fn, p.use.at.Pos())
 }
@@ -72,11 +72,11 @@ func (c *checker) remote(fn *ssa.Function, p pair) *accesses.Access {
 	mine := c.list.Graph.Roles(fn)
 	var found *accesses.Access
 	for _, w := range c.writers[p.test.name] {
-		if w.Map != p.test.inMap && !p.out.Length || !disturbs(opOf(w), p) || p.test.own != nil &&
+		if w.Map != p.test.inMap && !p.out.Length || !disturbs(operationOf(w), p) || p.test.own != nil &&
 			!c.list.Parallel(p.test.own, w) {
 			continue
 		}
-		meets := slices.ContainsFunc(c.actors(w), func(theirs *callgraph.Roles) bool { return meet(mine, theirs) })
+		meets := slices.ContainsFunc(c.actors(w), func(theirs *callgraph.Roles) bool { return rolesMeet(mine, theirs) })
 		if meets && (w.Fn != fn || mine.Concurrent()) && (found == nil || found.Fn == fn && w.Fn != fn) {
 			found = w
 		}
@@ -84,16 +84,17 @@ func (c *checker) remote(fn *ssa.Function, p pair) *accesses.Access {
 	return found
 }
 
-// meet reports whether code with these roles may be run by two goroutines.
-func meet(mine, theirs *callgraph.Roles) bool {
+// rolesMeet reports whether code with these roles may be run by two goroutines.
+func rolesMeet(mine, theirs *callgraph.Roles) bool {
 	if single := mine.Single(); single != nil && single == theirs.Single() {
 		return false
 	}
 	return mine.Concurrent() || theirs.Concurrent() || len(theirs.Goroutines)+len(mine.Goroutines) > 0
 }
 
-// meets reports whether something shows that a second goroutine may come in between: to the same code, or to remote.
-func (c *checker) meets(f *function, p pair, remote *accesses.Access) bool {
+// goroutinesMeet reports whether something shows that a second goroutine may come in between: to the same code,
+// or to remote.
+func (c *checker) goroutinesMeet(f *function, p pair, remote *accesses.Access) bool {
 	own := accesses.Place{Fn: f.fn, Instr: p.use.at, Root: p.use.path.Root}
 	return c.list.Meet(own, own, true) || remote != nil && c.list.Meet(own, remote.Place(), true)
 }
@@ -104,7 +105,7 @@ func (c *checker) certain(f *function, p pair, remote *accesses.Access) bool {
 	if joinedAside(p.test, p.use) && (remote == nil || remote.Fn == f.fn || !c.list.AnyCaller(remote)) {
 		return false
 	}
-	return c.likely(f, p) && c.meets(f, p, remote)
+	return c.likely(f, p) && c.goroutinesMeet(f, p, remote)
 }
 
 // actors returns the roles of the goroutines behind w: of a function that changes its argument, and has known
@@ -154,9 +155,9 @@ func disturbs(o op, p pair) bool {
 	return true
 }
 
-// lazy reports whether p, without any lock, is a lazy initialisation by a method
+// isLazyInit reports whether p, without any lock, is a lazy initialisation by a method
 // that any goroutine may call, on a type that is meant for several.
-func (c *checker) lazy(p pair) bool {
+func (c *checker) isLazyInit(p pair) bool {
 	t, u := p.test.own, p.use.own
 	return t != nil && u != nil && c.list.AnyCaller(u) && c.list.MeantToBeShared(u.Fn) &&
 		!c.lockedSomewhere(u)
@@ -214,7 +215,7 @@ func (c *checker) onlyAdder(fn *ssa.Function, p pair) bool {
 	}
 	adds := false
 	for _, w := range c.writers[p.use.name] {
-		if o := opOf(w); o == remove || o == reset || o == shrink || !w.Map {
+		if o := operationOf(w); o == remove || o == reset || o == shrink || !w.Map {
 			continue
 		}
 		adds = true

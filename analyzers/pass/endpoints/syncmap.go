@@ -46,7 +46,7 @@ func (c *checker) syncMap(fn *ssa.Function, call *ssa.Call, s *lockset.State) *e
 		a.Mode = finding.AtomicWrite
 	}
 	e := &event{
-		name: name, inMap: true, path: a.Path, key: keyOf(args[1]), op: how, at: call, own: a,
+		name: name, inMap: true, path: a.Path, key: keyOfMapEntry(args[1]), op: how, at: call, own: a,
 		held: s.Held(), turns: s.Turns(), unknown: s.Unknown, atomic: true, owner: a.Owner, side: c.list.Side(a),
 	}
 	// A value without contents of its own is a mark.

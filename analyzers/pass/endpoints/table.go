@@ -25,25 +25,25 @@ type rule struct {
 	gaps     gap   // the gaps that may lie between the two
 	provided facts // all of them hold
 	butNot   facts // none of them holds
-	what     what
+	what     consequence
 	fixture  string // the function of testdata/src/table that only this line finds
 }
 
-// what is the effect of the use, in the past tense, as reports print it.
-type what string
+// consequence is the effect of the use, in the past tense, as reports print it.
+type consequence string
 
 const (
-	added   what = "added to"
-	cleared what = "cleared"
-	follows what = "followed"
-	indexes what = "indexed"
-	made    what = "made"
-	raised  what = "raised"
-	removed what = "removed"
-	sent    what = "sent on"
-	changed what = "set"
-	taken   what = "taken from"
-	retried what = "tested again, without effect on the result,"
+	added   consequence = "added to"
+	cleared consequence = "cleared"
+	follows consequence = "followed"
+	indexes consequence = "indexed"
+	made    consequence = "made"
+	raised  consequence = "raised"
+	removed consequence = "removed"
+	sent    consequence = "sent on"
+	changed consequence = "set"
+	taken   consequence = "taken from"
+	retried consequence = "tested again, without effect on the result,"
 )
 
 // table is the whole opinion about which tests and uses matter. The first line
@@ -85,19 +85,19 @@ var table = []rule{
 	{decides, read, released, facts{foundSome, answersAlike}, nil, retried, "takeIfLeft"},
 	{decides, read, released, facts{foundSome, looksUp, sameEntry, dereferences}, facts{useByCall}, follows,
 		"followEntry"},
-	{decides, read, released, facts{foundSome, loads, asksLength, usesAsList}, facts{useByCall}, indexes, "index"},
-	{decides, read, released, facts{foundSome, loads, dereferences}, facts{useByCall, asksLength}, follows, "follow"},
+	{decides, read, released, facts{foundSome, usesLoad, asksLength, usesAsList}, facts{useByCall}, indexes, "index"},
+	{decides, read, released, facts{foundSome, usesLoad, dereferences}, facts{useByCall, asksLength}, follows, "follow"},
 	{decides, read, atomics, facts{isThere, loadsAtomically, dereferences}, facts{byCall, asksMore}, follows,
 		"followAtomic"},
 
 	// An entry that is added after the flag was set stays: the setter has cleared the rest.
 	{closes, grow, released, nil, nil, raised, "raiseAfterClose"},
 	{closes, insert, released, nil, nil, added, "insertAfterClose"},
-	{closes, read, released, facts{sends}, nil, sent, "sendAfterClose"},
+	{closes, read, released, facts{sendsOnChannel}, nil, sent, "sendAfterClose"},
 
 	// An element that is used after the flag was set is no longer there: the setter has cleared the rest.
-	{closes, read, released, facts{loads, usesAsList}, facts{asksItsLength}, indexes, "indexAfterClose"},
-	{closes, read, released, facts{loads, dereferences}, nil, follows, "followAfterClose"},
+	{closes, read, released, facts{usesLoad, usesAsList}, facts{asksItsLength}, indexes, "indexAfterClose"},
+	{closes, read, released, facts{usesLoad, dereferences}, nil, follows, "followAfterClose"},
 
 	// The list may be shorter than the length that was taken.
 	{bounds, read, released, nil, nil, indexes, "sliceByLength"},
@@ -112,14 +112,14 @@ var leads = []rule{
 	{exchanges, set, locked, nil, nil, changed, "exchangeValue"},
 }
 
-// judge returns the line that fits, and whether it is one of leads; or nil: a second goroutine
+// findRule returns the line that fits, and whether it is one of leads; or nil: a second goroutine
 // that comes in between does no harm that is visible.
-func (c *checker) judge(f *function, p pair) (r *rule, lead bool) {
+func (c *checker) findRule(f *function, p pair) (r *rule, lead bool) {
 	holds := func(fact fact) bool { return fact(c, f, p) }
 	for _, lines := range [][]rule{table, leads} {
 		i := slices.IndexFunc(lines, func(r rule) bool {
 			return r.relation == p.relation && r.use == p.use.op && r.gaps&p.gap != 0 &&
-				!slices.ContainsFunc(r.butNot, holds) && all(r.provided, holds)
+				!slices.ContainsFunc(r.butNot, holds) && allHold(r.provided, holds)
 		})
 		if i >= 0 {
 			return &lines[i], lead
@@ -129,7 +129,7 @@ func (c *checker) judge(f *function, p pair) (r *rule, lead bool) {
 	return nil, false
 }
 
-func all(list facts, holds func(fact) bool) bool {
+func allHold(list facts, holds func(fact) bool) bool {
 	return !slices.ContainsFunc(list, func(f fact) bool { return !holds(f) })
 }
 
@@ -204,7 +204,7 @@ func byCall(_ *checker, _ *function, p pair) bool { return p.use.call || p.test.
 func storesCompared(_ *checker, _ *function, p pair) bool {
 	b, ok := p.branch.at.Cond.(*ssa.BinOp)
 	v := p.use.value
-	return ok && v != nil && (plain(b.X) == plain(v) || plain(b.Y) == plain(v))
+	return ok && v != nil && (stripConversions(b.X) == stripConversions(v) || stripConversions(b.Y) == stripConversions(v))
 }
 
 // looksUp reports whether the use is a plain look-up, m[k] without comma-ok.
@@ -213,8 +213,8 @@ func looksUp(_ *checker, _ *function, p pair) bool {
 	return ok && !look.CommaOk
 }
 
-// loads reports whether the use loads a field or variable.
-func loads(_ *checker, _ *function, p pair) bool {
+// usesLoad reports whether the use loads a field or variable.
+func usesLoad(_ *checker, _ *function, p pair) bool {
 	_, ok := p.use.at.(*ssa.UnOp)
 	return ok
 }
@@ -241,8 +241,8 @@ func asksItsLength(_ *checker, _ *function, p pair) bool {
 // being compared with nil.
 func dereferences(_ *checker, _ *function, p pair) bool { return followed(p.use.at.(ssa.Value)) }
 
-// sends reports whether something is sent on the channel that is read.
-func sends(_ *checker, _ *function, p pair) bool { return sentOn(p.use.own.Value) }
+// sendsOnChannel reports whether something is sent on the channel that is read.
+func sendsOnChannel(_ *checker, _ *function, p pair) bool { return sentOn(p.use.own.Value) }
 
 // Facts that excuse the use, or make it matter.
 
@@ -261,7 +261,7 @@ func limitIsSoft(_ *checker, _ *function, p pair) bool {
 // withoutSign returns n for -n.
 func withoutSign(v ssa.Value) ssa.Value {
 	if minus, ok := v.(*ssa.UnOp); ok && minus.Op == token.SUB {
-		return plain(minus.X)
+		return stripConversions(minus.X)
 	}
 	return v
 }
@@ -275,17 +275,17 @@ func hasTurn(_ *checker, _ *function, p pair) bool {
 	if !ok || !(b.Op == token.EQL && p.way == 0 || b.Op == token.NEQ && p.way == 1) {
 		return false
 	}
-	return drawn(b.X) || drawn(b.Y)
+	return isDrawnNumber(b.X) || isDrawnNumber(b.Y)
 }
 
-// drawn reports whether v is the result of an atomic Add of a constant, or differs from it by a constant.
-func drawn(v ssa.Value) bool {
+// isDrawnNumber reports whether v is the result of an atomic Add of a constant, or differs from it by a constant.
+func isDrawnNumber(v ssa.Value) bool {
 	switch v := v.(type) {
 	case *ssa.Convert:
-		return drawn(v.X)
+		return isDrawnNumber(v.X)
 	case *ssa.BinOp:
 		_, constant := v.Y.(*ssa.Const)
-		return constant && (v.Op == token.ADD || v.Op == token.SUB) && drawn(v.X)
+		return constant && (v.Op == token.ADD || v.Op == token.SUB) && isDrawnNumber(v.X)
 	case *ssa.Call:
 		fn := v.Call.StaticCallee()
 		if fn == nil || packageOf(fn) != "sync/atomic" || !strings.HasPrefix(fn.Name(), "Add") {

@@ -17,7 +17,7 @@ type tracer struct {
 	seen map[ssa.Value]map[*event]Outcome
 }
 
-func (t *tracer) trace(v ssa.Value, depth int) map[*event]Outcome {
+func (t *tracer) traceValue(v ssa.Value, depth int) map[*event]Outcome {
 	if done, ok := t.seen[v]; ok || depth > knowledge.OperatorsFollowed {
 		return done
 	}
@@ -34,15 +34,15 @@ func (t *tracer) trace(v ssa.Value, depth int) map[*event]Outcome {
 			}
 		}
 	}
-	t.step(v, depth, hits)
+	t.traceOperands(v, depth, hits)
 	t.seen[v] = hits
 	return hits
 }
 
-// step adds the events of the operands of v.
-func (t *tracer) step(v ssa.Value, depth int, hits map[*event]Outcome) {
+// traceOperands adds the events of the operands of v.
+func (t *tracer) traceOperands(v ssa.Value, depth int, hits map[*event]Outcome) {
 	add := func(from ssa.Value, change func(Outcome) Outcome) {
-		for e, o := range t.trace(from, depth+1) {
+		for e, o := range t.traceValue(from, depth+1) {
 			if _, have := hits[e]; !have {
 				hits[e] = change(o)
 			}
@@ -57,13 +57,13 @@ func (t *tracer) step(v ssa.Value, depth int, hits map[*event]Outcome) {
 		case token.NOT:
 			add(v.X, negated)
 		case token.MUL:
-			t.cell(v.X, add)
+			t.traceCell(v.X, add)
 			if fa, ok := v.X.(*ssa.FieldAddr); ok {
 				add(fa.X, inside)
 			}
 		case token.ARROW:
 		default:
-			add(v.X, vague)
+			add(v.X, dropMeaning)
 		}
 	case *ssa.BinOp:
 		t.binary(v, add)
@@ -78,13 +78,13 @@ func (t *tracer) step(v ssa.Value, depth int, hits map[*event]Outcome) {
 	case *ssa.TypeAssert:
 		add(v.X, same)
 	case *ssa.Field:
-		add(v.X, vague)
+		add(v.X, dropMeaning)
 	case *ssa.Extract:
 		t.extract(v, add, hits)
 	case *ssa.Phi:
-		t.phi(v, add)
+		t.tracePhi(v, add)
 	case *ssa.Call:
-		t.call(v, add)
+		t.traceArguments(v, add)
 	}
 }
 
@@ -98,7 +98,7 @@ func inside(o Outcome) Outcome {
 	return o
 }
 
-func vague(o Outcome) Outcome {
+func dropMeaning(o Outcome) Outcome {
 	o.Sense = 0
 	return o
 }
@@ -118,25 +118,25 @@ func likening(o Outcome) Outcome {
 	return comparing(o)
 }
 
-// isOwn reports whether v, compared in block b, may differ between goroutines that find the same in memory. A
+// isOwnValue reports whether v, compared in block b, may differ between goroutines that find the same in memory. A
 // value that a goroutine has loaded farther back may have changed since.
-func isOwn(v ssa.Value, b *ssa.BasicBlock) bool {
+func isOwnValue(v ssa.Value, b *ssa.BasicBlock) bool {
 	switch v := v.(type) {
 	case *ssa.Parameter, *ssa.FreeVar, *ssa.Call, *ssa.Phi:
 		return true
 	case *ssa.Convert:
-		return isOwn(v.X, b)
+		return isOwnValue(v.X, b)
 	case *ssa.BinOp:
-		return isOwn(v.X, b) || isOwn(v.Y, b)
+		return isOwnValue(v.X, b) || isOwnValue(v.Y, b)
 	case *ssa.UnOp:
 		return v.Op == token.MUL && v.Block() != b
 	}
 	return false
 }
 
-// cell follows a local variable in memory to the values stored in it; one that a closure has captured to the
+// traceCell follows a local variable in memory to the values stored in it; one that a closure has captured to the
 // values that the closure itself stores there.
-func (t *tracer) cell(addr ssa.Value, add func(ssa.Value, func(Outcome) Outcome)) {
+func (t *tracer) traceCell(addr ssa.Value, add func(ssa.Value, func(Outcome) Outcome)) {
 	var stored []ssa.Value
 	switch addr := addr.(type) {
 	case *ssa.Alloc:
@@ -179,11 +179,11 @@ func (t *tracer) binary(v *ssa.BinOp, add func(ssa.Value, func(Outcome) Outcome)
 			return
 		}
 	}
-	how := vague
+	how := dropMeaning
 	switch v.Op {
 	case token.EQL, token.NEQ:
 		how = comparing
-		if isOwn(v.X, v.Block()) || isOwn(v.Y, v.Block()) {
+		if isOwnValue(v.X, v.Block()) || isOwnValue(v.Y, v.Block()) {
 			how = likening
 		}
 	case token.LSS, token.LEQ, token.GTR, token.GEQ:
@@ -211,8 +211,8 @@ func (t *tracer) extract(v *ssa.Extract, add func(ssa.Value, func(Outcome) Outco
 	}
 }
 
-// phi adds the values chosen, and the conditions of the choice among constants.
-func (t *tracer) phi(v *ssa.Phi, add func(ssa.Value, func(Outcome) Outcome)) {
+// tracePhi adds the values chosen, and the conditions of the choice among constants.
+func (t *tracer) tracePhi(v *ssa.Phi, add func(ssa.Value, func(Outcome) Outcome)) {
 	constants := 0
 	for _, e := range v.Edges {
 		if _, ok := e.(*ssa.Const); ok {
@@ -261,9 +261,9 @@ func chosenSense(v *ssa.Phi, d *ssa.BasicBlock) int {
 	return 0
 }
 
-// call follows arguments: of len and the like, and plain values of functions that compute with them. An object
-// behind a pointer is a variable of its own.
-func (t *tracer) call(v *ssa.Call, add func(ssa.Value, func(Outcome) Outcome)) {
+// traceArguments follows arguments: of len and the like, and plain values of functions that compute with them.
+// An object behind a pointer is a variable of its own.
+func (t *tracer) traceArguments(v *ssa.Call, add func(ssa.Value, func(Outcome) Outcome)) {
 	if b, ok := v.Call.Value.(*ssa.Builtin); ok {
 		switch b.Name() {
 		case "len", "cap":
@@ -277,7 +277,7 @@ func (t *tracer) call(v *ssa.Call, add func(ssa.Value, func(Outcome) Outcome)) {
 			})
 		case "min", "max":
 			for _, a := range v.Call.Args {
-				add(a, vague)
+				add(a, dropMeaning)
 			}
 		}
 		return

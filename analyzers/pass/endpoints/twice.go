@@ -16,7 +16,7 @@ import (
 // counters lists the changes of numbers on the side of the branch that leads to the use: those of the object that
 // holds the variable.
 func (f *function) counters(p pair) []*event {
-	f.spend(len(f.events))
+	f.spendSteps(len(f.events))
 	var list []*event
 	for _, w := range f.events {
 		number := (w.op == grow || w.op == shrink) && w.amount != nil && !w.inMap
@@ -60,7 +60,7 @@ func (c *checker) exchanged(f *function) []pair {
 		if (u.op != mark && u.op != reset && u.op != set) || u.owner != ownership.Shared || u.rechecked {
 			continue
 		}
-		f.spend(len(f.byName[u.name]))
+		f.spendSteps(len(f.byName[u.name]))
 		for _, t := range f.byName[u.name] {
 			if p, ok := c.exchange(f, t, u); ok {
 				list = append(list, p)
@@ -86,7 +86,7 @@ func (c *checker) exchange(f *function, t, u *event) (pair, bool) {
 	if p.gap == released && (c.versioned(f, t, u) || c.confirmed(f, p)) {
 		return pair{}, false
 	}
-	p.rule, p.lead = c.judge(f, p)
+	p.rule, p.lead = c.findRule(f, p)
 	return p, p.rule != nil
 }
 
@@ -98,14 +98,14 @@ func (f *function) returnsBehind(t, u *event) bool {
 			return false
 		}
 	}
-	f.spend(len(f.fn.Blocks))
+	f.spendSteps(len(f.fn.Blocks))
 	return slices.ContainsFunc(f.fn.Blocks, func(b *ssa.BasicBlock) bool {
 		ret, ok := lastInstr(b).(*ssa.Return)
 		if !ok || !f.flow.Leads(u.at, ret) {
 			return false
 		}
 		for i := range ret.Results {
-			if o, ok := f.tests(result(ret, i))[t]; ok && !o.Inside && !o.Length && !o.Computed {
+			if o, ok := f.testsBehind(result(ret, i))[t]; ok && !o.Inside && !o.Length && !o.Computed {
 				return true
 			}
 		}
@@ -119,7 +119,7 @@ func (f *function) returnsBehind(t, u *event) bool {
 //
 //	if q.Left() == 0 { return false }; q.mu.Lock(); if q.left > 0 { q.left-- }; q.mu.Unlock(); return true
 func answersAlike(_ *checker, f *function, p pair) bool {
-	if p.use.call || !f.asked(p.use) || !f.guardsChange(p.use) {
+	if p.use.call || !f.decidesBranch(p.use) || !f.guardsChange(p.use) {
 		return false
 	}
 	block := p.branch.at.Block()
@@ -135,7 +135,7 @@ func answersAlike(_ *checker, f *function, p pair) bool {
 // guardsChange reports whether a branch that asks for the value of r decides about a change of the variable in
 // the same critical section.
 func (f *function) guardsChange(r *event) bool {
-	f.spend(len(f.branches))
+	f.spendSteps(len(f.branches))
 	return slices.ContainsFunc(f.branches, func(b *branch) bool {
 		_, asks := b.hits[r]
 		return asks && slices.ContainsFunc(f.byName[r.name], func(w *event) bool {

@@ -68,7 +68,7 @@ func (f *function) updates(t, u *event) bool {
 		return false
 	}
 	// The value itself is part of the stored one, not an answer to a question about it.
-	found, ok := f.tests(u.value)[t]
+	found, ok := f.testsBehind(u.value)[t]
 	return ok && found.Sense == 0 && !found.Compares && !found.Length && !found.Inside && f.recheck(u) == nil
 }
 
@@ -93,8 +93,8 @@ func (c *checker) update(f *function, t, u *event) (Update, bool) {
 	if lead && p.gap != released {
 		return Update{}, false
 	}
-	lead = lead || !c.meets(f, p, remote)
-	load, store := c.endOf(f, t), c.endOf(f, u)
+	lead = lead || !c.goroutinesMeet(f, p, remote)
+	load, store := c.makeEnd(f, t), c.makeEnd(f, u)
 	if load.node == nil || store.node == nil {
 		return Update{}, false
 	}
@@ -110,7 +110,8 @@ func (c *checker) update(f *function, t, u *event) (Update, bool) {
 	}
 	return Update{
 		Load: load.Access, Store: store.Access, LoadNode: load.node, StoreNode: store.node, At: u.at.Pos(),
-		Variable: variable(u), Name: u.name.Short(), Via: c.via(u), Gap: p.between(), Section: s, Remote: remote, Lead: lead,
+		Variable: variable(u), Name: u.name.Short(), Via: c.describeCallee(u), Gap: p.between(), Section: s,
+		Remote: remote, Lead: lead,
 	}, true
 }
 

@@ -121,7 +121,7 @@ func plainCondition(v ssa.Value) (plain ssa.Value, negated bool) {
 // changes the version.
 func (c *checker) versioned(f *function, t, u *event) bool {
 	return slices.ContainsFunc(f.versions(u), func(v version) bool {
-		for r := range f.tests(v.value) {
+		for r := range f.testsBehind(v.value) {
 			if r.name == v.name && r.path == v.path && sameRegion(r, t) && c.movesWith(t, v.name) {
 				return true
 			}
@@ -140,7 +140,7 @@ func (c *checker) confirmed(f *function, p pair) bool {
 		return false
 	}
 	return !slices.ContainsFunc(c.writers[p.test.name], func(w *accesses.Access) bool {
-		return disturbs(opOf(w), p) && !c.changesToo(w, peers...)
+		return disturbs(operationOf(w), p) && !c.changesToo(w, peers...)
 	})
 }
 

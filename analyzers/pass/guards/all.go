@@ -25,13 +25,13 @@ func All(list *accesses.List, annotated Annotated) (all []Guard) {
 			continue
 		}
 		_, named := annotated[v.Accesses[0].Obj]
-		all = append(all, Guard{v, g.text, g.class(), len(g.with), len(g.with) + len(g.without), named})
+		all = append(all, Guard{v, g.text, g.lockClass(), len(g.with), len(g.with) + len(g.without), named})
 	}
 	return all
 }
 
-// class returns the class of the lock, by the first access that holds it under its name.
-func (g *guard) class() string {
+// lockClass returns the class of the lock, by the first access that holds it under its name.
+func (g *guard) lockClass() string {
 	for _, a := range g.with {
 		for _, h := range a.Locks.Held() {
 			path := h.Path.String()

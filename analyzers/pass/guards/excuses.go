@@ -61,7 +61,7 @@ var doubtful = excuse.Table[question]{
 		Holds: func(q question) bool { return !q.c.annotated(q.v) && !q.g.near }},
 	{Name: "no-meeting", Reason: "no two goroutines are seen to reach the two",
 		Fixture: "meeting/cleared-when-it-has-ended",
-		Holds:   func(q question) bool { return !q.c.annotated(q.v) && !q.c.meet(q.a, q.b) }},
+		Holds:   func(q question) bool { return !q.c.annotated(q.v) && !q.c.seenToMeet(q.a, q.b) }},
 }
 
 // Excuses lists the reasons for which an access without the guard of its variable is not reported, or as a lead.

@@ -149,13 +149,13 @@ func (c *checker) perFunction(unprotected []*accesses.Access) [][]*accesses.Acce
 	}
 	for _, g := range groups {
 		slices.SortStableFunc(g, func(a, b *accesses.Access) int {
-			return cmp.Or(cmp.Compare(rank(a), rank(b)), cmp.Compare(a.Expr.Pos(), b.Expr.Pos()))
+			return cmp.Or(cmp.Compare(rankAccess(a), rankAccess(b)), cmp.Compare(a.Expr.Pos(), b.Expr.Pos()))
 		})
 	}
 	return groups
 }
 
-func rank(a *accesses.Access) int {
+func rankAccess(a *accesses.Access) int {
 	if a.Mode == finding.Write {
 		return 0
 	}
@@ -283,7 +283,7 @@ func (c *checker) otherSide(q question) *accesses.Access {
 			continue
 		}
 		score := 0
-		if c.meet(a, b) {
+		if c.seenToMeet(a, b) {
 			score += 4
 		}
 		if b.Mode == finding.Write {
@@ -299,8 +299,10 @@ func (c *checker) otherSide(q question) *accesses.Access {
 	return best
 }
 
-// meet reports whether two goroutines are seen to reach a and b.
-func (c *checker) meet(a, b *accesses.Access) bool { return c.list.Meet(a.Place(), b.Place(), false) }
+// seenToMeet reports whether two goroutines are seen to reach a and b.
+func (c *checker) seenToMeet(a, b *accesses.Access) bool {
+	return c.list.Meet(a.Place(), b.Place(), false)
+}
 
 // setUpBefore reports whether b belongs to the code that makes the object, and a stands
 // where only callers come that were handed it.

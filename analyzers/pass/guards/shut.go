@@ -62,7 +62,7 @@ func excludes(test *accesses.Access, set *ssa.Const, b *accesses.Access) bool {
 		return false
 	}
 	for _, ref := range *test.Value.Referrers() {
-		branch, isSet := asked(ref, test.Value, set)
+		branch, isSet := branchOn(ref, test.Value, set)
 		if branch == nil {
 			continue
 		}
@@ -77,16 +77,16 @@ func excludes(test *accesses.Access, set *ssa.Const, b *accesses.Access) bool {
 	return false
 }
 
-// asked returns the branch that ref, a use of the value v of the flag, decides, and whether it is taken where the
+// branchOn returns the branch that ref, a use of the value v of the flag, decides, and whether it is taken where the
 // flag has the constant value; nil if it decides none.
-func asked(ref ssa.Instruction, v ssa.Value, set *ssa.Const) (branch *ssa.If, isSet bool) {
+func branchOn(ref ssa.Instruction, v ssa.Value, set *ssa.Const) (branch *ssa.If, isSet bool) {
 	switch ref := ref.(type) {
 	case *ssa.If:
 		return ref, set.Value != nil && set.Value.Kind() == constant.Bool && constant.BoolVal(set.Value)
 	case *ssa.UnOp:
 		if ref.Op == token.NOT {
 			for _, next := range *ref.Referrers() {
-				if branch, isSet := asked(next, ref, set); branch != nil {
+				if branch, isSet := branchOn(next, ref, set); branch != nil {
 					return branch, !isSet
 				}
 			}

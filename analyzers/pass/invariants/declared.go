@@ -25,15 +25,15 @@ type span struct {
 	pair     bool // by those of two
 }
 
-// has reports whether e and u, of fn, lie in the span.
-func (s *span) has(fn *ssa.Function, e, u *event) bool {
-	return s.meets(fn) && s.covers(e) && s.covers(u)
+// hasBoth reports whether e and u, of fn, lie in the span.
+func (s *span) hasBoth(fn *ssa.Function, e, u *event) bool {
+	return s.hasCodeOf(fn) && s.covers(e) && s.covers(u)
 }
 
-func (s *span) covers(e *event) bool { return s.from <= e.pos() && e.pos() < s.to }
+func (s *span) covers(e *event) bool { return s.from <= e.position() && e.position() < s.to }
 
-// meets reports whether the source of fn has code of the span.
-func (s *span) meets(fn *ssa.Function) bool {
+// hasCodeOf reports whether the source of fn has code of the span.
+func (s *span) hasCodeOf(fn *ssa.Function) bool {
 	n := fn.Syntax()
 	return n != nil && n.Pos() < s.to && s.from < n.End()
 }

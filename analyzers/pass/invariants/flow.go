@@ -29,8 +29,8 @@ type event struct {
 	first, last bool
 }
 
-// pos is where the function has it.
-func (e *event) pos() token.Pos {
+// position is where the function has it.
+func (e *event) position() token.Pos {
 	if e.call != nil {
 		return e.call.Pos()
 	}
@@ -42,15 +42,15 @@ func (e *event) candidate() bool {
 	return e.owner == ownership.Shared && !e.a.SetsUp()
 }
 
-// near is [accesses.Access.Near], of the variable as the function reaches it.
-func (e *event) near(h lockset.Held) bool {
+// isNear is [accesses.Access.Near], of the variable as the function reaches it.
+func (e *event) isNear(h lockset.Held) bool {
 	a := *e.a
 	a.Path = e.path
 	return a.Near(h)
 }
 
-// alike reports whether the two are about one variable.
-func (e *event) alike(u *event) bool {
+// isSameVariable reports whether the two are about one variable.
+func (e *event) isSameVariable(u *event) bool {
 	if e.path != u.path || e.path.Root == nil || e.a.Map != u.a.Map || e.a.Name != u.a.Name {
 		return false
 	}
@@ -94,9 +94,9 @@ func (e *event) variable() variable {
 	return v
 }
 
-// alone reports whether control comes to no event after e that can be alike.
+// isLastEvent reports whether control comes to no event after e that can be alike.
 // Most that it comes to stand behind e, so the last are asked first.
-func (b *body) alone(e *event) bool {
+func (b *body) isLastEvent(e *event) bool {
 	comes := func(v variable) bool {
 		for _, u := range slices.Backward(b.about[v]) {
 			b.work.Spend(1)
@@ -125,26 +125,26 @@ type body struct {
 	work    *ir.Work // steps left for the function, while its sections are looked for
 }
 
-func (f *finder) body(fn *ssa.Function) *body {
+func (f *finder) bodyOf(fn *ssa.Function) *body {
 	if b := f.known[fn]; b != nil {
 		return b
 	}
 	b := &body{byInstr: map[ssa.Instruction][]*event{}, about: map[variable][]*event{}, flow: f.list.Prog.Flow(fn)}
 	f.known[fn] = b
 	for _, a := range f.own[fn] {
-		b.add(&event{a: a, path: a.Path, at: a.Instr, owner: a.Owner, locks: a.Locks, first: true, last: true})
+		b.addEvent(&event{a: a, path: a.Path, at: a.Instr, owner: a.Owner, locks: a.Locks, first: true, last: true})
 	}
 	f.list.Locks.Walk(fn, func(instr ssa.Instruction, s *lockset.State) {
 		if call, ok := instr.(*ssa.Call); ok {
 			for _, e := range f.called(call, s) {
-				b.add(e)
+				b.addEvent(e)
 			}
 		}
 	})
 	return b
 }
 
-func (b *body) add(e *event) {
+func (b *body) addEvent(e *event) {
 	b.events = append(b.events, e)
 	b.byInstr[e.at] = append(b.byInstr[e.at], e)
 	v := e.variable()
@@ -153,14 +153,14 @@ func (b *body) add(e *event) {
 	b.about[v] = append(b.about[v], e)
 }
 
-// next lists the events of e's variable that control may come to next. The
+// nextEvents lists the events of e's variable that control may come to next. The
 // access that e is itself, come to again, is one: a circular section. Where
 // there are more than limit, there are none that anybody meant.
-func (b *body) next(e *event, limit int) []*event {
-	if !e.last || b.alone(e) {
+func (b *body) nextEvents(e *event, limit int) []*event {
+	if !e.last || b.isLastEvent(e) {
 		return nil
 	}
-	return b.following(e, limit, e.alike)
+	return b.following(e, limit, e.isSameVariable)
 }
 
 // following lists the events that are wanted which control may come to next from e.
@@ -207,7 +207,7 @@ func (f *finder) touches(fn *ssa.Function, depth int) []touch {
 		return list
 	}
 	f.touched[fn] = nil // calls that come back add nothing
-	b := f.body(fn)
+	b := f.bodyOf(fn)
 	if len(b.events) > knowledge.EventsOfSection {
 		return nil
 	}
@@ -242,7 +242,7 @@ func (b *body) isFirst(fn *ssa.Function, e *event) bool {
 			if u == e {
 				found = true
 			}
-			if u.first && e.alike(u) {
+			if u.first && e.isSameVariable(u) {
 				return false
 			}
 		}
@@ -263,7 +263,7 @@ func (b *body) isLast(e *event) bool {
 		if _, ok := instr.(*ssa.Return); ok {
 			found = true
 		}
-		return !slices.ContainsFunc(b.byInstr[instr], e.alike)
+		return !slices.ContainsFunc(b.byInstr[instr], e.isSameVariable)
 	})
 	return found
 }

@@ -87,7 +87,7 @@ func run(pass *analysis.Pass) (any, error) {
 		return f.result, nil
 	}
 	f.readDirectives()
-	f.list.Prog.Analyse(pass, f.find)
+	f.list.Prog.Analyse(pass, f.findSections)
 	f.unused()
 	return f.result, nil
 }
@@ -105,7 +105,7 @@ type finder struct {
 	result  *Result
 }
 
-func (f *finder) find() {
+func (f *finder) findSections() {
 	for _, a := range f.list.All {
 		f.own[a.Fn] = append(f.own[a.Fn], a)
 		if a.Owner == ownership.Shared && f.list.Counts(a) && !a.MadeByCallers() {
@@ -113,21 +113,21 @@ func (f *finder) find() {
 		}
 	}
 	f.list.Prog.Each(f.pass, func(fn *ssa.Function, work *ir.Work) {
-		inSpan := slices.ContainsFunc(f.spans, func(s *span) bool { return s.meets(fn) })
+		inSpan := slices.ContainsFunc(f.spans, func(s *span) bool { return s.hasCodeOf(fn) })
 		if !inSpan && !f.counts(fn) {
 			return
 		}
-		b := f.body(fn)
+		b := f.bodyOf(fn)
 		b.work = work
 		f.findLeads(fn, b)
 		if !inSpan && !Wanted {
 			return
 		}
 		for _, e := range slices.SortedStableFunc(slices.Values(b.events),
-			func(d, e *event) int { return cmp.Compare(d.pos(), e.pos()) }) {
+			func(d, e *event) int { return cmp.Compare(d.position(), e.position()) }) {
 			f.sections(fn, b, e)
 		}
-		f.pairs(fn, b)
+		f.addDeclaredPairs(fn, b)
 	})
 }
 
@@ -143,51 +143,51 @@ func (f *finder) sections(fn *ssa.Function, b *body, e *event) {
 	if len(f.spans) > 0 {
 		limit = len(b.events) // somebody may have meant them
 	}
-	next := b.next(e, limit)
+	next := b.nextEvents(e, limit)
 	declared := false
 	for _, s := range f.spans {
-		inside := slices.DeleteFunc(slices.Clone(next), func(u *event) bool { return !s.has(fn, e, u) })
+		inside := slices.DeleteFunc(slices.Clone(next), func(u *event) bool { return !s.hasBoth(fn, e, u) })
 		if len(inside) > 0 {
 			s.used, declared = true, true
-			f.add(fn, e, inside, true)
+			f.addSection(fn, e, inside, true)
 		}
 	}
 	if declared || !Wanted || !f.counts(fn) || !e.candidate() {
 		return
 	}
 	ends := slices.DeleteFunc(next, func(u *event) bool {
-		return !u.candidate() || held(e, u) || !f.splits(fn, e, u)
+		return !u.candidate() || inOneSection(e, u) || !f.splits(fn, e, u)
 	})
 	if len(ends) > 0 {
-		f.add(fn, e, ends, false)
+		f.addSection(fn, e, ends, false)
 	}
 }
 
-// pairs adds the sections that comments declare of different variables: where one covers no two accesses of one
-// variable, its fields of one object belong together, each with the next.
-func (f *finder) pairs(fn *ssa.Function, b *body) {
+// addDeclaredPairs adds the sections that comments declare of different variables: where one covers no two
+// accesses of one variable, its fields of one object belong together, each with the next.
+func (f *finder) addDeclaredPairs(fn *ssa.Function, b *body) {
 	for _, s := range f.spans {
-		if s.used || !s.meets(fn) {
+		if s.used || !s.hasCodeOf(fn) {
 			continue
 		}
 		for _, e := range b.events {
-			next := b.following(e, len(b.events), func(u *event) bool { return s.has(fn, e, u) && e.together(u) })
+			next := b.following(e, len(b.events), func(u *event) bool { return s.hasBoth(fn, e, u) && e.together(u) })
 			if e.last && len(next) > 0 {
 				s.pair = true
-				f.add(fn, e, next, true)
+				f.addSection(fn, e, next, true)
 			}
 		}
 	}
 }
 
-func (f *finder) add(fn *ssa.Function, e *event, ends []*event, declared bool) {
+func (f *finder) addSection(fn *ssa.Function, e *event, ends []*event, declared bool) {
 	s := Section{
 		Declared: declared, Package: f.list.Prog.Pkg.Pkg.Path(), Function: f.list.Prog.FuncName(fn),
-		Variable: e.a.Name.Short(), Entry: f.half(e), Length: e.a.Map && e.a.Index == nil,
+		Variable: e.a.Name.Short(), Entry: f.halfOf(e), Length: e.a.Map && e.a.Index == nil,
 	}
 	for _, u := range ends {
-		h := f.half(u)
-		if !slices.ContainsFunc(s.Ends, func(o Half) bool { return same(o, h) }) {
+		h := f.halfOf(u)
+		if !slices.ContainsFunc(s.Ends, func(o Half) bool { return isSameHalf(o, h) }) {
 			s.Ends = append(s.Ends, h)
 		}
 		s.Length = s.Length || u.a.Map && u.a.Index == nil
@@ -195,12 +195,12 @@ func (f *finder) add(fn *ssa.Function, e *event, ends []*event, declared bool) {
 	f.result.Sections = append(f.result.Sections, s)
 }
 
-func same(a, b Half) bool {
+func isSameHalf(a, b Half) bool {
 	return a.Position == b.Position && a.Mode == b.Mode && a.Map == b.Map && (a.Call == nil) == (b.Call == nil) &&
 		(a.Call == nil || *a.Call == *b.Call)
 }
 
-func (f *finder) half(e *event) Half {
+func (f *finder) halfOf(e *event) Half {
 	h := Half{Position: f.list.Side(e.a).Position, Mode: e.a.Mode, Map: e.a.Map}
 	if e.call != nil {
 		at := accesses.Position(f.list.Prog.Fset(), e.call.Pos(), e.call.End())
@@ -226,15 +226,15 @@ func (f *finder) splits(fn *ssa.Function, e, u *event) bool {
 	})
 }
 
-// held reports whether one critical section of a lock of the variable's object
+// inOneSection reports whether one critical section of a lock of the variable's object
 // holds both.
-func held(e, u *event) bool {
+func inOneSection(e, u *event) bool {
 	for _, h := range e.locks.Held() {
 		g, ok := u.locks.Has(h.Path)
 		if !ok || g.Since != h.Since || h.Read && (e.a.Writes() || u.a.Writes()) {
 			continue
 		}
-		if e.near(h) {
+		if e.isNear(h) {
 			return true
 		}
 	}

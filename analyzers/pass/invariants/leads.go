@@ -36,7 +36,7 @@ func (f *finder) findLeads(fn *ssa.Function, b *body) {
 		flow := &dataFlow{body: b, from: e}
 		ends := map[string][]*event{}
 		for _, u := range f.nextApart(b, e) {
-			declared := slices.ContainsFunc(f.spans, func(s *span) bool { return s.has(fn, e, u) })
+			declared := slices.ContainsFunc(f.spans, func(s *span) bool { return s.hasBoth(fn, e, u) })
 			if kind := f.kindOf(flow, e, u); kind != "" && !declared {
 				ends[kind] = append(ends[kind], u)
 			}
@@ -55,7 +55,8 @@ func (f *finder) findLeads(fn *ssa.Function, b *body) {
 func (f *finder) nextApart(b *body, e *event) []*event {
 	var all []*event
 	for _, wanted := range []func(*event) bool{e.sameVariable, e.together} {
-		for _, u := range b.following(e, knowledge.EndsOfSection, func(u *event) bool { return wanted(u) && apart(e, u) }) {
+		isEnd := func(u *event) bool { return wanted(u) && areSeparateSteps(e, u) }
+		for _, u := range b.following(e, knowledge.EndsOfSection, isEnd) {
 			if u != e && u.candidate() && !slices.Contains(all, u) {
 				all = append(all, u)
 			}
@@ -78,9 +79,10 @@ func (e *event) guards() []lockset.Held {
 	return slices.DeleteFunc(slices.Clone(held), func(h lockset.Held) bool { return !e.a.Near(h) })
 }
 
-// apart reports whether the two are atomic operations, or are made in two critical sections of a lock of one class.
-func apart(e, u *event) bool {
-	if e.at == u.at || held(e, u) || e.locks.Unknown || u.locks.Unknown {
+// areSeparateSteps reports whether the two are atomic operations, or are made in two critical sections of a
+// lock of one class.
+func areSeparateSteps(e, u *event) bool {
+	if e.at == u.at || inOneSection(e, u) || e.locks.Unknown || u.locks.Unknown {
 		return false
 	}
 	if e.a.Atomic() && u.a.Atomic() {
@@ -140,7 +142,7 @@ func oneSection(x, y *accessOf) bool {
 
 // addLead adds the lead that begins at e.
 func (f *finder) addLead(fn *ssa.Function, e *event, ends []*event, kind string) {
-	f.add(fn, e, ends, false)
+	f.addSection(fn, e, ends, false)
 	s := &f.result.Sections[len(f.result.Sections)-1]
 	s.Lead = kind
 }

@@ -75,7 +75,7 @@ func readAsking(pass *analysis.Pass) asking {
 			switch decl := decl.(type) {
 			case *ast.FuncDecl:
 				note(decl.Name, decl.Doc)
-				note(decl.Name, named(f.Comments, decl)...)
+				note(decl.Name, commentsNaming(f.Comments, decl)...)
 			case *ast.GenDecl:
 				for _, spec := range decl.Specs {
 					if t, ok := spec.(*ast.TypeSpec); ok {
@@ -133,10 +133,10 @@ func (a asking) ofInterfaces(scope *types.Scope) {
 	}
 }
 
-// named lists the comments within a function that name it.
+// commentsNaming lists the comments within a function that name it.
 //
 //	// Since Do is not goroutine-safe, we can reuse the logger.
-func named(comments []*ast.CommentGroup, fn *ast.FuncDecl) (list []*ast.CommentGroup) {
+func commentsNaming(comments []*ast.CommentGroup, fn *ast.FuncDecl) (list []*ast.CommentGroup) {
 	for _, c := range comments {
 		if fn.Pos() < c.Pos() && c.End() < fn.End() && slices.Contains(strings.Fields(c.Text()), fn.Name.Name) {
 			list = append(list, c)

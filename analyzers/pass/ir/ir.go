@@ -65,17 +65,17 @@ func run(pass *analysis.Pass) (any, error) {
 	}
 	p.inScope = scope.In(pass)
 	p.usable = p.inScope
-	p.Analyse(pass, func() { p.build(pass) })
+	p.Analyse(pass, func() { p.buildFunctions(pass) })
 	return p, nil
 }
 
-func (p *Program) build(pass *analysis.Pass) {
+func (p *Program) buildFunctions(pass *analysis.Pass) {
 	p.nodes = indexNodes(pass)
 	p.asks = readAsking(pass)
 	p.noLock = readNoLock(pass)
 	n := &namer{names: p.names}
 	for _, f := range pass.Files {
-		n.file(f)
+		n.nameFile(f)
 	}
 	p.Pkg = buildPackage(pass, noReturns(pass))
 	p.collect(pass)

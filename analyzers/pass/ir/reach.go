@@ -77,7 +77,7 @@ func closure(blocks []*ssa.BasicBlock) [][]uint64 {
 	}
 	for _, b := range blocks {
 		if c.number[b.Index] == 0 {
-			c.visit(b)
+			c.visitBlock(b)
 		}
 	}
 	return c.after
@@ -92,25 +92,25 @@ type components struct {
 	last        int
 }
 
-func (c *components) visit(b *ssa.BasicBlock) {
+func (c *components) visitBlock(b *ssa.BasicBlock) {
 	c.last++
 	c.number[b.Index], c.low[b.Index] = c.last, c.last
 	c.stack, c.on[b.Index] = append(c.stack, b), true
 	for _, s := range b.Succs {
 		if c.number[s.Index] == 0 {
-			c.visit(s)
+			c.visitBlock(s)
 			c.low[b.Index] = min(c.low[b.Index], c.low[s.Index])
 		} else if c.on[s.Index] {
 			c.low[b.Index] = min(c.low[b.Index], c.number[s.Index])
 		}
 	}
 	if c.low[b.Index] == c.number[b.Index] {
-		c.pop(b)
+		c.popComponent(b)
 	}
 }
 
-// pop takes the component with the first block b from the stack.
-func (c *components) pop(b *ssa.BasicBlock) {
+// popComponent takes the component with the first block b from the stack.
+func (c *components) popComponent(b *ssa.BasicBlock) {
 	set := make([]uint64, c.words)
 	first := len(c.stack) - 1
 	for c.stack[first] != b {

@@ -87,7 +87,7 @@ type namer struct {
 	vars  int // literals in initialisers of package variables
 }
 
-func (n *namer) file(file *ast.File) {
+func (n *namer) nameFile(file *ast.File) {
 	for _, decl := range file.Decls {
 		switch decl := decl.(type) {
 		case *ast.FuncDecl:

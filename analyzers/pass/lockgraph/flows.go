@@ -45,17 +45,17 @@ func (f *flows) function(fn *ssa.Function) {
 			switch instr := instr.(type) {
 			case *ssa.Store:
 				if lockset.Carried(instr.Val.Type()) {
-					f.to(holder(instr.Addr), instr.Val)
+					f.addFlow(holder(instr.Addr), instr.Val)
 				}
 			case *ssa.MapUpdate:
 				if lockset.Carried(instr.Value.Type()) {
-					f.to(lockset.NodeOf(instr.Map), instr.Value)
+					f.addFlow(lockset.NodeOf(instr.Map), instr.Value)
 				}
 			case ssa.CallInstruction:
 				fn, args := callgraph.Target(instr.Common())
 				for i, a := range args {
 					if lockset.Carried(a.Type()) {
-						f.to(lockset.ParamNode(fn, i), a)
+						f.addFlow(lockset.ParamNode(fn, i), a)
 					}
 				}
 			}
@@ -98,8 +98,8 @@ func appendedTo(extra *ssa.Alloc) string {
 	return ""
 }
 
-// to notes that v, an interface, flows to the node, if that has a name.
-func (f *flows) to(node string, v ssa.Value) {
+// addFlow notes that v, an interface, flows to the node, if that has a name.
+func (f *flows) addFlow(node string, v ssa.Value) {
 	if node == "" {
 		return
 	}

@@ -99,7 +99,7 @@ func (c *collector) function(fn *ssa.Function) {
 				continue
 			}
 			seen[k] = true
-			c.result.Orders = append(c.result.Orders, c.order(&n, h))
+			c.result.Orders = append(c.result.Orders, c.makeOrder(&n, h))
 		}
 	}
 }
@@ -109,7 +109,7 @@ func (c *collector) counts(n *lockset.Nesting, h lockset.Held) bool {
 	case h.Class == "" || n.To.Class == "" || n.To.Depends:
 		return false
 	case h.Class == n.To.Class:
-		return c.peers(n, h)
+		return c.arePeers(n, h)
 	}
 	return c.shared(c.locks.Receiver(h.Since), h.Path, n.Call) && c.shared(c.locks.Receiver(n.Call), n.To.Path, n.Call)
 }
@@ -123,7 +123,7 @@ func (c *collector) shared(addr ssa.Value, path accesspath.Path, at ssa.Instruct
 	return addr == nil || c.owner.Of(addr, at) == ownership.Shared
 }
 
-func (c *collector) order(n *lockset.Nesting, h lockset.Held) crosspkg.Order {
+func (c *collector) makeOrder(n *lockset.Nesting, h lockset.Held) crosspkg.Order {
 	fset := c.prog.Fset()
 	o := crosspkg.Order{FromRead: h.Read, ToRead: n.To.Read}
 	o.From, o.To, o.Function = h.Class, n.To.Class, c.prog.FuncName(n.Fn)
@@ -143,22 +143,22 @@ func (c *collector) order(n *lockset.Nesting, h lockset.Held) crosspkg.Order {
 	if g := c.graph.Roles(n.Fn).Single(); g != nil {
 		o.Goroutine = accesses.Position(fset, g.Pos(), g.Pos()).String()
 	}
-	c.result.places[o.Position], _ = c.span(n.Call)
+	c.result.places[o.Position], _ = c.spanOfCall(n.Call)
 	return o
 }
 
 func (c *collector) position(call ssa.Instruction) finding.Position {
-	from, to := c.span(call)
+	from, to := c.spanOfCall(call)
 	return accesses.Position(c.prog.Fset(), from, to)
 }
 
-// span returns the range of the call that an instruction is, as far as it stands in the line of its parenthesis:
+// spanOfCall returns the range of the call that an instruction is, as far as it stands in the line of its parenthesis:
 //
 //	mu.Lock()
 //	^^^^^^^^^
 //	slices.ContainsFunc(list, func(x *T) bool {
 //	^^^^^^^^^^^^^^^^^^^^
-func (c *collector) span(call ssa.Instruction) (from, to token.Pos) {
+func (c *collector) spanOfCall(call ssa.Instruction) (from, to token.Pos) {
 	fset, at := c.prog.Fset(), call.Pos()
 	line := func(p token.Pos) int { return fset.PositionFor(p, false).Line }
 	from, to = c.prog.Span(at)

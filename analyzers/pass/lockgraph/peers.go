@@ -10,11 +10,11 @@ import (
 	"github.com/interlock-go/interlock/analyzers/pass/lockset"
 )
 
-// peers reports whether the held lock and the one waited for lie alike in two
+// arePeers reports whether the held lock and the one waited for lie alike in two
 // parameters of an exported function, so that another call may have them the
 // other way round. Not if the function links the two, which makes one the
 // parent, nor if it compares them to decide on an order.
-func (c *collector) peers(n *lockset.Nesting, h lockset.Held) bool {
+func (c *collector) arePeers(n *lockset.Nesting, h lockset.Held) bool {
 	p, q := parameter(h.Path.Root), parameter(n.To.Path.Root)
 	return p != nil && q != nil && p != q && h.Path.Fields == n.To.Path.Fields &&
 		p.Parent() == n.Fn && q.Parent() == n.Fn && c.graph.Open(n.Fn) &&
@@ -74,7 +74,8 @@ func (c *collector) ordered(n *lockset.Nesting, h lockset.Held, p, q *ssa.Parame
 			}
 			switch cmp.Op {
 			case token.LSS, token.LEQ, token.GTR, token.GEQ:
-				if from(cmp.X, p, 8) && from(cmp.Y, q, 8) || from(cmp.X, q, 8) && from(cmp.Y, p, 8) {
+				straight := isComputedFrom(cmp.X, p, 8) && isComputedFrom(cmp.Y, q, 8)
+				if straight || isComputedFrom(cmp.X, q, 8) && isComputedFrom(cmp.Y, p, 8) {
 					return true
 				}
 			}
@@ -92,8 +93,8 @@ func before(a, b ssa.Instruction) bool {
 	return slices.Index(instrs, a) < slices.Index(instrs, b)
 }
 
-// from reports whether v is computed from p, in at most depth steps.
-func from(v ssa.Value, p *ssa.Parameter, depth int) bool {
+// isComputedFrom reports whether v is computed from p, in at most depth steps.
+func isComputedFrom(v ssa.Value, p *ssa.Parameter, depth int) bool {
 	if parameter(v) == p {
 		return true
 	}
@@ -102,7 +103,7 @@ func from(v ssa.Value, p *ssa.Parameter, depth int) bool {
 		return false
 	}
 	for _, op := range instr.Operands(nil) {
-		if *op != nil && from(*op, p, depth-1) {
+		if *op != nil && isComputedFrom(*op, p, depth-1) {
 			return true
 		}
 	}

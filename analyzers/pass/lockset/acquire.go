@@ -81,7 +81,7 @@ func (r *Result) findPoints() {
 				return
 			}
 			p := point{call: call, state: s}
-			if o, ok := r.callOp(call); ok && !r.wraps(call) {
+			if o, ok := r.callOp(call); ok && !r.wrapsLock(call) {
 				p.op = o
 			} else if p.targets = r.targets(fn, call); len(p.targets) == 0 {
 				if p.calls = r.dispatched(call); p.calls == "" {
@@ -91,13 +91,13 @@ func (r *Result) findPoints() {
 			r.points[fn] = append(r.points[fn], p)
 		}}
 		f.quiet, f.in = own.quiet, own.in
-		f.walk(fn, nil)
+		f.walkBlocks(fn, nil)
 	}
 }
 
-// wraps reports whether call runs a method with a body that is known to change locks,
+// wrapsLock reports whether call runs a method with a body that is known to change locks,
 // so that the call is no lock operation itself.
-func (r *Result) wraps(call ssa.CallInstruction) bool {
+func (r *Result) wrapsLock(call ssa.CallInstruction) bool {
 	fn, _ := callgraph.Target(call.Common())
 	return fn != nil && len(r.effects(fn)) > 0
 }
@@ -181,15 +181,15 @@ func (r *Result) untold(p *point) []Acquire {
 		t := &p.targets[i]
 		taken := r.takenBy(t.fn)
 		for _, a := range taken[t.told:] {
-			list = append(list, a.in(*t))
+			list = append(list, a.inCaller(*t))
 		}
 		t.told = len(taken)
 	}
 	return list
 }
 
-// taken lists all locks that point p may block on, in terms of its function.
-func (r *Result) taken(p point) []Acquire {
+// locksTaken lists all locks that point p may block on, in terms of its function.
+func (r *Result) locksTaken(p point) []Acquire {
 	p.told, p.targets = false, slices.Clone(p.targets)
 	for i := range p.targets {
 		p.targets[i].told = 0
@@ -221,8 +221,8 @@ func (r *Result) takenBy(fn *ssa.Function) []Acquire {
 	return list
 }
 
-// in returns a, a lock that t takes, in terms of the caller.
-func (a Acquire) in(t target) Acquire {
+// inCaller returns a, a lock that t takes, in terms of the caller.
+func (a Acquire) inCaller(t target) Acquire {
 	i := -1
 	switch {
 	case a.Path.Root != nil:
@@ -244,7 +244,7 @@ func (a Acquire) in(t target) Acquire {
 func (r *Result) addTaken(fn *ssa.Function, a Acquire, p *point) bool {
 	a.Depends = a.Depends || byParameter(p.call)
 	if p.op.kind != 0 || p.calls != "" {
-		a.Where = r.prog.FuncName(fn) + " at " + r.where(p.call.Pos())
+		a.Where = r.prog.FuncName(fn) + " at " + r.fileAndLine(p.call.Pos())
 	}
 	if a.Path.Root != nil && p.state.locks[a.Path].status == released {
 		return false // released before for the caller, which takes it back so
@@ -256,7 +256,7 @@ func (r *Result) addTaken(fn *ssa.Function, a Acquire, p *point) bool {
 	if a.Class == "" && a.Path.Root == nil {
 		return false
 	}
-	a.Freed = union(a.Freed, p.state.freed())
+	a.Freed = unionSorted(a.Freed, p.state.freedClasses())
 	variants, calls := 0, 0
 	for _, b := range r.takes[fn] {
 		if IsDispatch(b.Class) {
@@ -275,18 +275,18 @@ func (r *Result) addTaken(fn *ssa.Function, a Acquire, p *point) bool {
 	return true
 }
 
-// freed lists the classes of locks that were released for the caller.
-func (s *State) freed() []string {
+// freedClasses lists the classes of locks that were released for the caller.
+func (s *State) freedClasses() []string {
 	var classes []string
 	for _, h := range s.locks {
 		if (h.status == released || h.status == unsure) && h.class != "" {
-			classes = union(classes, []string{h.class})
+			classes = unionSorted(classes, []string{h.class})
 		}
 	}
 	return classes
 }
 
-func union(a, b []string) []string {
+func unionSorted(a, b []string) []string {
 	if len(b) == 0 {
 		return a
 	}
@@ -347,7 +347,7 @@ func fromParameter(v ssa.Value) bool {
 	return false
 }
 
-func (r *Result) where(pos token.Pos) string {
+func (r *Result) fileAndLine(pos token.Pos) string {
 	p := ir.Position(r.prog.Fset(), pos)
 	return fmt.Sprintf("%s:%d", filepath.Base(p.Filename), p.Line)
 }
@@ -388,7 +388,8 @@ func (r *Result) Takes(fn *ssa.Function) []string {
 // Blocks reports whether call, in fn, may wait for a lock of the class.
 func (r *Result) Blocks(fn *ssa.Function, call ssa.CallInstruction, class string) bool {
 	for _, p := range r.points[fn] {
-		if p.call == call && slices.ContainsFunc(r.taken(p), func(a Acquire) bool { return a.Class == class && !a.Depends }) {
+		takes := func(a Acquire) bool { return a.Class == class && !a.Depends }
+		if p.call == call && slices.ContainsFunc(r.locksTaken(p), takes) {
 			return true
 		}
 	}
@@ -418,7 +419,7 @@ func (r *Result) Nestings(fn *ssa.Function) []Nesting {
 		if len(held) == 0 {
 			continue
 		}
-		for _, a := range r.taken(p) {
+		for _, a := range r.locksTaken(p) {
 			n := Nesting{Fn: fn, Call: p.call, Turns: p.state.Turns(), To: a}
 			for _, h := range held {
 				if h.Class == "" || !slices.Contains(a.Freed, h.Class) {
@@ -441,7 +442,7 @@ func (r *Result) Nestings(fn *ssa.Function) []Nesting {
 // not those that its callers hold.
 func (r *Result) WalkOwn(fn *ssa.Function, visit func(ssa.Instruction, *State)) {
 	if f := r.local[fn]; f != nil && f.quiet == nil {
-		f.walk(fn, visit)
+		f.walkBlocks(fn, visit)
 	}
 }
 

@@ -57,7 +57,7 @@ func atomicWord(fn *ssa.Function, wanted func(*ssa.Call) bool) (string, bool) {
 //	for !x.CompareAndSwap(0, 1) {}
 func isTake(call *ssa.Call) bool {
 	args, ok := atomicArgs(call, "CompareAndSwap")
-	return ok && len(args) == 2 && isZero(args[0]) && isSet(args[1]) && callgraph.InLoop(call.Block())
+	return ok && len(args) == 2 && isZero(args[0]) && isFlagSet(args[1]) && callgraph.InLoop(call.Block())
 }
 
 func isGiveUp(call *ssa.Call) bool {
@@ -82,7 +82,7 @@ func isZero(v ssa.Value) bool {
 		c.Value.Kind() == constant.Int && constant.Sign(c.Value) == 0)
 }
 
-func isSet(v ssa.Value) bool {
+func isFlagSet(v ssa.Value) bool {
 	c, ok := v.(*ssa.Const)
 	return ok && c.Value != nil && !isZero(v)
 }
@@ -189,11 +189,12 @@ func flagCall(call *ssa.CallCommon) (o kind, won, ok bool) {
 	switch {
 	case len(args) == 0:
 		return 0, false, true
-	case len(args) == 2 && isZero(args[0]) && isSet(args[1]): // CompareAndSwap(false, true)
+	case len(args) == 2 && isZero(args[0]) && isFlagSet(args[1]): // CompareAndSwap(false, true)
 		return trylock, true, true
-	case len(args) == 2 && isSet(args[0]) && isZero(args[1]), len(args) == 1 && isZero(args[0]) && isStore(fn):
+	case len(args) == 2 && isFlagSet(args[0]) && isZero(args[1]), len(args) == 1 && isZero(args[0]) && isStore(fn):
 		return unlock, false, true
-	case len(args) == 1 && isSet(args[0]) && isSwap(fn) && isBool(call.Signature().Results().At(0).Type()): // Swap(true)
+	case len(args) == 1 && isFlagSet(args[0]) && isSwap(fn) && isBool(call.Signature().Results().At(0).Type()):
+		// Swap(true)
 		return trylock, false, true
 	}
 	return 0, false, false

@@ -134,7 +134,7 @@ func (r *Result) releaseByGoroutine(s *State, start *ssa.Go) *State {
 	}
 	for p, h := range s.locks {
 		if (h.status == held || h.status == heldRead) && (r.releases(fn, h.class) || r.waitsUnder(fn, p)) {
-			s = s.with(p, hold{status: maybe, class: h.class})
+			s = s.withHold(p, hold{status: maybe, class: h.class})
 		}
 	}
 	return s

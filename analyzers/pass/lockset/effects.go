@@ -21,8 +21,8 @@ type effect struct {
 	param  int // parameter that roots an imported effect, as its path has no root
 }
 
-// in returns the lock as the caller names it, given the arguments.
-func (e effect) in(fn *ssa.Function, args []ssa.Value) (accesspath.Path, bool) {
+// inCaller returns the lock as the caller names it, given the arguments.
+func (e effect) inCaller(fn *ssa.Function, args []ssa.Value) (accesspath.Path, bool) {
 	i := e.param
 	if e.path.Root != nil {
 		if i = e.path.Param(fn); i < 0 {
@@ -46,8 +46,8 @@ func (e effect) perhaps() effect {
 	return e
 }
 
-// after returns the state after a call with effect e on the lock at p.
-func (s *State) after(e effect, p accesspath.Path, call ssa.Instruction) *State {
+// afterCall returns the state after a call with effect e on the lock at p.
+func (s *State) afterCall(e effect, p accesspath.Path, call ssa.Instruction) *State {
 	switch e.status {
 	case held, heldRead:
 		if h := s.locks[p]; h.status == held || h.status == e.status {
@@ -58,11 +58,11 @@ func (s *State) after(e effect, p accesspath.Path, call ssa.Instruction) *State 
 		return s.release(p, e.class)
 	case maybe:
 		if s.locks[p].status == absent {
-			return s.with(p, hold{status: maybe, class: e.class})
+			return s.withHold(p, hold{status: maybe, class: e.class})
 		}
 	case unsure:
 		if h := s.locks[p]; h.status == held || h.status == heldRead {
-			return s.with(p, hold{status: maybe, class: h.class})
+			return s.withHold(p, hold{status: maybe, class: h.class})
 		}
 	}
 	return s
@@ -122,7 +122,7 @@ func (r *Result) effects(fn *ssa.Function) []effect {
 	}
 	r.quiet[fn] = !r.touchesLocks(fn)
 	f := &flow{r: r}
-	f.solve(fn, &State{})
+	f.solveStates(fn, &State{})
 	r.local[fn] = f
 	if f.quiet == nil {
 		r.summaries[fn] = f.atReturns(fn)
@@ -161,9 +161,9 @@ func (r *Result) touchesLocks(fn *ssa.Function) bool {
 // atReturns joins the states of all returns into effects.
 func (f *flow) atReturns(fn *ssa.Function) []effect {
 	var end *State
-	f.walk(fn, func(instr ssa.Instruction, s *State) {
+	f.walkBlocks(fn, func(instr ssa.Instruction, s *State) {
 		if _, ok := instr.(*ssa.Return); ok {
-			end = join(end, s)
+			end = joinStates(end, s)
 		}
 	})
 	if end == nil {

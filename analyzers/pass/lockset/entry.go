@@ -17,7 +17,7 @@ import (
 // inferEntries finds the locks held on entry of each function: from the roots
 // along calls, each function again whenever a call brings fewer locks.
 func (r *Result) inferEntries() {
-	work := r.roots()
+	work := r.listRoots()
 	queued := map[*ssa.Function]bool{}
 	for len(work) > 0 {
 		fn := work[0]
@@ -35,13 +35,13 @@ func (r *Result) inferEntries() {
 			r.entry[fn] = r.declaredState(fn, true)
 		}
 		f := &flow{r: r}
-		f.solve(fn, r.entry[fn])
+		f.solveStates(fn, r.entry[fn])
 		r.flows[fn] = f
 	}
 }
 
-// roots returns the state of each function that starts with one of its own.
-func (r *Result) roots() []*ssa.Function {
+// listRoots returns the state of each function that starts with one of its own.
+func (r *Result) listRoots() []*ssa.Function {
 	var work []*ssa.Function
 	for _, fn := range r.prog.Funcs {
 		roles := r.graph.Roles(fn)
@@ -72,8 +72,8 @@ func (r *Result) follow(fn *ssa.Function) []*ssa.Function {
 			}
 		}
 	}}
-	f.solve(fn, r.entry[fn])
-	f.walk(fn, nil)
+	f.solveStates(fn, r.entry[fn])
+	f.walkBlocks(fn, nil)
 	return changed
 }
 
@@ -99,9 +99,9 @@ func (r *Result) arrive(site callgraph.Site, s *State) bool {
 	case in.Unknown && !old.Unknown:
 		return false // a call that is understood says more
 	default:
-		r.entry[fn] = onlyHeld(join(old, in))
+		r.entry[fn] = onlyHeld(joinStates(old, in))
 	}
-	return old == nil || !equal(old, r.entry[fn])
+	return old == nil || !equalStates(old, r.entry[fn])
 }
 
 // translate returns the entry state that a call with state s brings, in terms
@@ -152,7 +152,7 @@ func (r *Result) handOver(in *State, site callgraph.Site, s *State) {
 		return
 	}
 	for _, e := range r.effects(fn) {
-		p, ok := e.in(fn, args)
+		p, ok := e.inCaller(fn, args)
 		if h := s.locks[p]; ok && e.status == released && (h.status == held || h.status == heldRead) {
 			h.since = nil
 			for _, q := range inCallee(site, p) {
@@ -247,7 +247,7 @@ func (r *Result) receiverLevel(site callgraph.Site) ownership.Level {
 func (r *Result) around(site callgraph.Site, s *State) *State {
 	_, args := callgraph.Target(site.Instr.Common())
 	for _, e := range r.heldAround(site.Through, site.Param) {
-		if p, ok := e.in(site.Through, args); ok {
+		if p, ok := e.inCaller(site.Through, args); ok {
 			s = s.acquire(p, hold{status: e.status, class: e.class})
 		}
 	}
@@ -269,11 +269,11 @@ func (r *Result) heldAround(fn *ssa.Function, i int) []effect {
 	var all *State
 	f := &flow{r: r, onCall: func(call ssa.CallInstruction, s *State) {
 		if call.Common().Value == fn.Params[i] {
-			all = join(all, s)
+			all = joinStates(all, s)
 		}
 	}}
-	f.solve(fn, &State{})
-	f.walk(fn, nil)
+	f.solveStates(fn, &State{})
+	f.walkBlocks(fn, nil)
 	if all == nil {
 		return nil
 	}

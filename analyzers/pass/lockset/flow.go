@@ -22,10 +22,10 @@ type flow struct {
 	onCall func(ssa.CallInstruction, *State)
 }
 
-// solve finds the state at the start of each block. States only lose locks
+// solveStates finds the state at the start of each block. States only lose locks
 // from one round to the next, so it ends. In a function that does nothing to
 // locks the state is the same everywhere.
-func (f *flow) solve(fn *ssa.Function, entry *State) {
+func (f *flow) solveStates(fn *ssa.Function, entry *State) {
 	f.quiet = nil
 	if f.r.quiet[fn] && len(entry.locks) == 0 {
 		f.quiet = entry
@@ -42,11 +42,11 @@ func (f *flow) solve(fn *ssa.Function, entry *State) {
 		work = work[1:]
 		out := f.in[b]
 		for _, instr := range b.Instrs {
-			out = f.step(out, instr, nil)
+			out = f.stepInstruction(out, instr, nil)
 		}
 		for i, succ := range b.Succs {
-			next := join(f.in[succ], f.branch(out, b, i))
-			if f.in[succ] == nil || !equal(next, f.in[succ]) {
+			next := joinStates(f.in[succ], f.branch(out, b, i))
+			if f.in[succ] == nil || !equalStates(next, f.in[succ]) {
 				f.in[succ] = next
 				work = append(work, succ)
 			}
@@ -55,8 +55,8 @@ func (f *flow) solve(fn *ssa.Function, entry *State) {
 	f.splitWays(fn, entry)
 }
 
-// walk visits each reachable instruction with the state before it.
-func (f *flow) walk(fn *ssa.Function, visit func(ssa.Instruction, *State)) {
+// walkBlocks visits each reachable instruction with the state before it.
+func (f *flow) walkBlocks(fn *ssa.Function, visit func(ssa.Instruction, *State)) {
 	for _, b := range fn.Blocks {
 		s := f.in[b]
 		if f.quiet != nil {
@@ -70,14 +70,14 @@ func (f *flow) walk(fn *ssa.Function, visit func(ssa.Instruction, *State)) {
 				visit(instr, s)
 			}
 			if f.quiet == nil || f.onCall != nil {
-				s = f.step(s, instr, f.onCall)
+				s = f.stepInstruction(s, instr, f.onCall)
 			}
 		}
 	}
 }
 
-// step returns the state after instr.
-func (f *flow) step(s *State, instr ssa.Instruction, onCall func(ssa.CallInstruction, *State)) *State {
+// stepInstruction returns the state after instr.
+func (f *flow) stepInstruction(s *State, instr ssa.Instruction, onCall func(ssa.CallInstruction, *State)) *State {
 	if v, ok := instr.(ssa.Value); ok {
 		s = s.forgetOld(v)
 	}
@@ -90,7 +90,7 @@ func (f *flow) step(s *State, instr ssa.Instruction, onCall func(ssa.CallInstruc
 		if onCall != nil {
 			onCall(instr, s)
 		}
-		return f.apply(s, instr)
+		return f.applyOp(s, instr)
 	case *ssa.Go:
 		if onCall != nil {
 			onCall(instr, s)
@@ -103,19 +103,19 @@ func (f *flow) step(s *State, instr ssa.Instruction, onCall func(ssa.CallInstruc
 			if onCall != nil {
 				onCall(s.defers[i], s)
 			}
-			s = f.apply(s, s.defers[i])
+			s = f.applyOp(s, s.defers[i])
 		}
 	}
 	return s
 }
 
-// apply returns the state after a call has returned.
-func (f *flow) apply(s *State, call ssa.CallInstruction) *State {
+// applyOp returns the state after a call has returned.
+func (f *flow) applyOp(s *State, call ssa.CallInstruction) *State {
 	// The callee may run these functions, or not.
 	for _, site := range f.r.callbacks(call) {
 		for _, e := range f.r.effects(site.Callee) {
-			if p, ok := e.in(site.Callee, site.Args); ok {
-				s = s.after(e.perhaps(), p, call)
+			if p, ok := e.inCaller(site.Callee, site.Args); ok {
+				s = s.afterCall(e.perhaps(), p, call)
 			}
 		}
 	}
@@ -124,8 +124,8 @@ func (f *flow) apply(s *State, call ssa.CallInstruction) *State {
 	if fn != nil {
 		if effects := f.r.effects(fn); len(effects) > 0 && !f.r.canBeOff(call, effects) {
 			for _, e := range effects {
-				if p, ok := e.in(fn, args); ok {
-					s = s.after(e, p, call)
+				if p, ok := e.inCaller(fn, args); ok {
+					s = s.afterCall(e, p, call)
 				}
 			}
 			return s
@@ -176,17 +176,17 @@ func (r *Result) callOp(call ssa.CallInstruction) (op, bool) {
 		return o, true
 	}
 	if lock := r.unlocks(call.Common()); lock != nil {
-		return r.opOn(unlock, lock), true
+		return r.operationOn(unlock, lock), true
 	}
 	fn, args := callgraph.Target(call.Common())
 	if fn == nil || fn.Signature.Recv() == nil || len(args) != 1 {
 		return op{}, false
 	}
 	if k := kinds[fn.Name()]; k != 0 && isLock(args[0].Type()) {
-		return r.opOn(k, args[0]), true
+		return r.operationOn(k, args[0]), true
 	}
 	if k := r.spins[fn]; k != 0 {
-		return r.opOn(k, args[0]), true
+		return r.operationOn(k, args[0]), true
 	}
 	return op{}, false
 }

@@ -58,10 +58,10 @@ func (r *Result) Kept(fn *ssa.Function, work *ir.Work) []Kept {
 	}
 	var list []Kept
 	for _, call := range locks {
-		if r.wraps(call) {
+		if r.wrapsLock(call) {
 			continue
 		}
-		if k, ok := w.kept(call); ok {
+		if k, ok := w.followLock(call); ok {
 			list = append(list, k)
 		}
 	}
@@ -103,8 +103,8 @@ type followed struct {
 	kept     []Kept // ways on which it is not released
 }
 
-// kept follows the lock that call takes until it is released, and returns the first way on which it is not.
-func (w *ways) kept(call *ssa.Call) (Kept, bool) {
+// followLock follows the lock that call takes until it is released, and returns the first way on which it is not.
+func (w *ways) followLock(call *ssa.Call) (Kept, bool) {
 	o, _ := w.r.lockOp(&call.Call)
 	l := followed{call: call, op: o, object: objectOf(call.Call.Args[0])}
 	l.as = hold{status: held, since: call, class: o.class}
@@ -117,18 +117,18 @@ func (w *ways) kept(call *ssa.Call) (Kept, bool) {
 		round bool
 	}
 	seen := map[visit]bool{}
-	list := []way{{splitPoint: splitPoint{call.Block(), w.decided(call.Block())}, state: w.after(&l)}}
+	list := []way{{splitPoint: splitPoint{call.Block(), w.decided(call.Block())}, state: w.afterLock(&l)}}
 	for ; len(list) > 0 && len(seen) < knowledge.StatesSplit; list = list[1:] {
 		at := list[0]
 		instrs := at.block.Instrs
 		if len(seen) == 0 {
 			instrs = instrs[w.flow.Index(call)+1:]
 		}
-		if !w.pass(&l, &at, instrs) {
+		if !w.passBlock(&l, &at, instrs) {
 			continue
 		}
 		for i, succ := range at.block.Succs {
-			facts, possible := taken(at.known, w.conditions, at.block, i)
+			facts, possible := outcomesTaken(at.known, w.conditions, at.block, i)
 			if !possible {
 				continue
 			}
@@ -151,8 +151,8 @@ func (w *ways) kept(call *ssa.Call) (Kept, bool) {
 	return Kept{}, false
 }
 
-// pass follows a way through instructions of its block, and reports whether the lock is still held behind them.
-func (w *ways) pass(l *followed, at *way, instrs []ssa.Instruction) bool {
+// passBlock follows a way through instructions of its block, and reports whether the lock is still held behind them.
+func (w *ways) passBlock(l *followed, at *way, instrs []ssa.Instruction) bool {
 	w.work.Spend(len(instrs))
 	f := flow{r: w.r}
 	for _, instr := range instrs {
@@ -161,14 +161,14 @@ func (w *ways) pass(l *followed, at *way, instrs []ssa.Instruction) bool {
 		case *ssa.Call:
 			if instr == l.call {
 				if at.last.branch != nil {
-					l.kept = append(l.kept, Kept{Held: l.as.at(l.path), Branch: at.last.branch, Holds: at.last.holds,
+					l.kept = append(l.kept, Kept{Held: l.as.heldAt(l.path), Branch: at.last.branch, Holds: at.last.holds,
 						another: at.state.locks[l.path].status == absent})
 				}
 				return false
 			}
 		case *ssa.Return:
 			if at.last.branch != nil {
-				l.kept = append(l.kept, Kept{Held: l.as.at(l.path), Branch: at.last.branch, Holds: at.last.holds,
+				l.kept = append(l.kept, Kept{Held: l.as.heldAt(l.path), Branch: at.last.branch, Holds: at.last.holds,
 					Return: instr})
 			}
 			return false
@@ -177,7 +177,7 @@ func (w *ways) pass(l *followed, at *way, instrs []ssa.Instruction) bool {
 			return false
 		}
 		// Released?
-		at.state = f.step(at.state, instr, nil)
+		at.state = f.stepInstruction(at.state, instr, nil)
 		at.known = forget(at.known, w.conditions, instr)
 		if !at.state.onlyHeld() {
 			l.released = true
@@ -188,10 +188,10 @@ func (w *ways) pass(l *followed, at *way, instrs []ssa.Instruction) bool {
 	return true
 }
 
-// after returns the state behind the Lock: calls that are deferred before it count, too.
-func (w *ways) after(l *followed) *State {
+// afterLock returns the state behind the Lock: calls that are deferred before it count, too.
+func (w *ways) afterLock(l *followed) *State {
 	w.work.Spend(len(w.defers))
-	s := (&State{}).with(l.path, l.as)
+	s := (&State{}).withHold(l.path, l.as)
 	for _, d := range w.defers {
 		if w.flow.Leads(d, l.call) {
 			s = s.withDefer(d)
@@ -209,7 +209,7 @@ func (w *ways) decided(b *ssa.BasicBlock) known {
 	for d := b; d.Idom() != nil; d = d.Idom() {
 		for i, succ := range d.Idom().Succs {
 			if succ == d && len(d.Preds) == 1 {
-				k, _ = taken(k, w.conditions, d.Idom(), i)
+				k, _ = outcomesTaken(k, w.conditions, d.Idom(), i)
 			}
 		}
 	}

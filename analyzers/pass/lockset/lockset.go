@@ -114,7 +114,7 @@ func run(pass *analysis.Pass) (any, error) {
 // Walk visits each reachable instruction of fn with the locks held before it.
 func (r *Result) Walk(fn *ssa.Function, visit func(ssa.Instruction, *State)) {
 	if f := r.flows[fn]; f != nil {
-		f.walk(fn, visit)
+		f.walkBlocks(fn, visit)
 	}
 }
 

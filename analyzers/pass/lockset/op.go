@@ -48,10 +48,10 @@ func (r *Result) lockOp(common *ssa.CallCommon) (op, bool) {
 	if k == 0 || len(common.Args) > 1 || !isLock(recv.Type()) {
 		return op{}, false
 	}
-	return r.opOn(k, recv), true
+	return r.operationOn(k, recv), true
 }
 
-func (r *Result) opOn(k kind, recv ssa.Value) op {
+func (r *Result) operationOn(k kind, recv ssa.Value) op {
 	if path, class, ok := r.condLock(recv); ok {
 		return op{k, path, class}
 	}

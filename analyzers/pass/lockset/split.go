@@ -40,7 +40,7 @@ var relations = map[token.Token]string{
 // its outcome, '?' where that is not known.
 type known string
 
-func (k known) with(i int, outcome byte) known {
+func (k known) withOutcome(i int, outcome byte) known {
 	if k[i] == outcome {
 		return k
 	}
@@ -78,18 +78,18 @@ func (f *flow) splitWays(fn *ssa.Function, entry *State) {
 		at := work[0]
 		out, facts := in[at], at.known
 		for _, instr := range at.block.Instrs {
-			out = f.step(out, instr, nil)
+			out = f.stepInstruction(out, instr, nil)
 			facts = forget(facts, conditions, instr)
 		}
 		// A branch on a condition that is known has one successor.
 		for i, succ := range at.block.Succs {
-			after, possible := taken(facts, conditions, at.block, i)
+			after, possible := outcomesTaken(facts, conditions, at.block, i)
 			if !possible {
 				continue
 			}
 			to := splitPoint{succ, after}
-			next := join(in[to], f.branch(out, at.block, i))
-			if in[to] == nil || !equal(next, in[to]) {
+			next := joinStates(in[to], f.branch(out, at.block, i))
+			if in[to] == nil || !equalStates(next, in[to]) {
 				if in[to] == nil {
 					order = append(order, to)
 				}
@@ -105,7 +105,7 @@ func (f *flow) splitWays(fn *ssa.Function, entry *State) {
 	// The state of a block joins those of its points.
 	clear(f.in)
 	for _, at := range order {
-		f.in[at.block] = join(f.in[at.block], in[at])
+		f.in[at.block] = joinStates(f.in[at.block], in[at])
 	}
 }
 
@@ -216,20 +216,20 @@ func forget(k known, conditions []condition, instr ssa.Instruction) known {
 		case *ssa.Phi: // set on the way, see taken
 		case *ssa.Store:
 			if _, under := c.path.Under(accesspath.Of(instr.Addr)); c.value == nil && under {
-				k = k.with(i, '?')
+				k = k.withOutcome(i, '?')
 			}
 		case ssa.Value:
 			if c.value == instr || c.value == nil && accesspath.MayRoot(instr) && c.path.Uses(instr) {
-				k = k.with(i, '?')
+				k = k.withOutcome(i, '?')
 			}
 		}
 	}
 	return k
 }
 
-// taken returns the known outcomes when control goes from b to its i-th successor,
+// outcomesTaken returns the known outcomes when control goes from b to its i-th successor,
 // and whether control can go there.
-func taken(k known, conditions []condition, b *ssa.BasicBlock, i int) (known, bool) {
+func outcomesTaken(k known, conditions []condition, b *ssa.BasicBlock, i int) (known, bool) {
 	if c, yes, ok := conditionOf(b); ok && b.Succs[0] != b.Succs[1] {
 		for j := range conditions {
 			outcome := outcomeOf(i == yes)
@@ -238,7 +238,7 @@ func taken(k known, conditions []condition, b *ssa.BasicBlock, i int) (known, bo
 			case k[j] != '?' && k[j] != outcome:
 				return k, false
 			default:
-				k = k.with(j, outcome)
+				k = k.withOutcome(j, outcome)
 			}
 		}
 	}
@@ -254,19 +254,19 @@ func chosen(k known, conditions []condition, from, succ *ssa.BasicBlock) known {
 		if !ok || phi.Block() != succ {
 			continue
 		}
-		k = k.with(i, '?')
+		k = k.withOutcome(i, '?')
 		for e, pred := range succ.Preds {
 			if pred != from {
 				continue
 			}
 			v := phi.Edges[e]
 			if cst, ok := v.(*ssa.Const); ok && c.constant == "" && cst.Value != nil && cst.Value.Kind() == constant.Bool {
-				k = k.with(i, outcomeOf(constant.BoolVal(cst.Value)))
+				k = k.withOutcome(i, outcomeOf(constant.BoolVal(cst.Value)))
 				continue
 			}
 			for j, d := range conditions {
 				if d.value == v && d.constant == c.constant && d.value != nil {
-					k = k.with(i, before[j])
+					k = k.withOutcome(i, before[j])
 				}
 			}
 		}

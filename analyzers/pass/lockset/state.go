@@ -84,7 +84,7 @@ func (s *State) list(wanted func(hold) bool) []Held {
 	var list []Held
 	for p, h := range s.locks {
 		if (h.status == held || h.status == heldRead) && wanted(h) {
-			list = append(list, h.at(p))
+			list = append(list, h.heldAt(p))
 		}
 	}
 	slices.SortFunc(list, func(a, b Held) int {
@@ -96,7 +96,7 @@ func (s *State) list(wanted func(hold) bool) []Held {
 // Has returns the lock at path p if it is surely held.
 func (s *State) Has(p accesspath.Path) (Held, bool) {
 	h := s.locks[p]
-	return h.at(p), h.status == held || h.status == heldRead
+	return h.heldAt(p), h.status == held || h.status == heldRead
 }
 
 // Known is the state of one lock at an instruction, held or not.
@@ -131,7 +131,7 @@ func (s *State) Known() []Known {
 	return list
 }
 
-func (h hold) at(p accesspath.Path) Held {
+func (h hold) heldAt(p accesspath.Path) Held {
 	return Held{p, h.status == heldRead, h.since, h.class, h.back}
 }
 
@@ -166,7 +166,7 @@ func (s *State) MayHoldClasses() []string {
 	return slices.Compact(classes)
 }
 
-func (s *State) with(p accesspath.Path, h hold) *State {
+func (s *State) withHold(p accesspath.Path, h hold) *State {
 	c := &State{locks: maps.Clone(s.locks), defers: s.defers, Unknown: s.Unknown}
 	if c.locks == nil {
 		c.locks = map[accesspath.Path]hold{}
@@ -193,29 +193,29 @@ func (s *State) acquire(p accesspath.Path, h hold) *State {
 		return s // stays held for writing
 	}
 	h.back = old.status == released
-	return s.with(p, h)
+	return s.withHold(p, h)
 }
 
 func (s *State) release(p accesspath.Path, class string) *State {
 	switch h := s.locks[p]; h.status {
 	case held, heldRead, maybe:
 		if h.back {
-			return s.with(p, hold{status: released, class: class})
+			return s.withHold(p, hold{status: released, class: class})
 		}
-		return s.with(p, hold{})
+		return s.withHold(p, hold{})
 	case absent:
 		// One of several that were taken in a loop, perhaps.
 		if some := anonymous(class); class != "" && s.locks[some].status != absent {
-			return s.with(some, hold{})
+			return s.withHold(some, hold{})
 		}
 		// Or one that another call of the same function has returned.
 		for q, h := range s.locks {
 			if h.class == class && (h.status == held || h.status == heldRead || h.status == maybe) && sameResult(p, q) {
-				return s.with(q, hold{})
+				return s.withHold(q, hold{})
 			}
 		}
 	}
-	return s.with(p, hold{status: released, class: class})
+	return s.withHold(p, hold{status: released, class: class})
 }
 
 // sameResult reports whether the paths start from two calls of one function with the same arguments, as getters return
@@ -262,16 +262,16 @@ func (s *State) rename(lost func(accesspath.Path) bool) *State {
 		if p.Root == nil || !lost(p) {
 			continue
 		}
-		out = out.with(p, hold{})
+		out = out.withHold(p, hold{})
 		if h.class != "" && (h.status == held || h.status == heldRead) {
-			out = out.with(anonymous(h.class), h)
+			out = out.withHold(anonymous(h.class), h)
 		}
 	}
 	return out
 }
 
-// join returns the state that holds on both of two ways that meet.
-func join(a, b *State) *State {
+// joinStates returns the state that holds on both of two ways that meet.
+func joinStates(a, b *State) *State {
 	if a == nil || a == b {
 		return b
 	}
@@ -313,7 +313,7 @@ func joinHold(a, b hold) hold {
 	return h
 }
 
-func equal(a, b *State) bool {
+func equalStates(a, b *State) bool {
 	if a == nil || b == nil {
 		return a == b
 	}

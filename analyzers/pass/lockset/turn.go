@@ -94,7 +94,7 @@ func (r *Result) noteChannels(all map[string]*channel, fn *ssa.Function, instr s
 	case *ssa.DebugRef, *ssa.MakeClosure:
 		return
 	case *ssa.MakeChan:
-		at(instr).made(instr, fn)
+		at(instr).noteMade(instr, fn)
 	case *ssa.Send:
 		known = instr.Chan
 		use(known).sends++
@@ -111,8 +111,8 @@ func (r *Result) noteChannels(all map[string]*channel, fn *ssa.Function, instr s
 		}
 		if name, ok := accesspath.NameOf(known); ok {
 			c := at(known)
-			c.made(mk, fn)
-			c.other = c.other || token.IsExported(name.Field) || uses(mk) > 1
+			c.noteMade(mk, fn)
+			c.other = c.other || token.IsExported(name.Field) || countUses(mk) > 1
 		}
 		return
 	}
@@ -126,15 +126,15 @@ func (r *Result) noteChannels(all map[string]*channel, fn *ssa.Function, instr s
 	}
 }
 
-// made notes that fn makes the channel.
-func (c *channel) made(mk *ssa.MakeChan, fn *ssa.Function) {
+// noteMade notes that fn makes the channel.
+func (c *channel) noteMade(mk *ssa.MakeChan, fn *ssa.Function) {
 	size, ok := mk.Size.(*ssa.Const)
 	c.single, c.maker = true, activation(fn)
 	c.other = c.other || !ok || size.Value == nil || !constant.Compare(size.Value, token.EQL, constant.MakeInt64(1))
 }
 
-// uses counts the instructions that use v.
-func uses(v ssa.Value) (n int) {
+// countUses counts the instructions that use v.
+func countUses(v ssa.Value) (n int) {
 	for _, ref := range *v.Referrers() {
 		if _, ok := ref.(*ssa.DebugRef); !ok {
 			n++

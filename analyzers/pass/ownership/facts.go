@@ -46,7 +46,7 @@ func (r *Result) returnsFresh(fn *ssa.Function, i int) bool {
 		}
 		if isReference(ret.Results[i].Type()) {
 			any = true
-			fresh = fresh && r.of(ret.Results[i], ret) == Fresh
+			fresh = fresh && r.levelAt(ret.Results[i], ret) == Fresh
 		}
 	}
 	r.results[key] = fresh && any
@@ -81,7 +81,7 @@ func (r *Result) returnsBuilt(fn *ssa.Function, i int) bool {
 		switch root := rootObject(ret.Results[i]).(type) {
 		case *ssa.Const:
 		case *ssa.Alloc, *ssa.Call, *ssa.Extract:
-			if !r.makes(root) || !r.onlyCalls(root) {
+			if !r.isMadeObject(root) || !r.onlyCalls(root) {
 				return false
 			}
 			some = true
@@ -92,9 +92,9 @@ func (r *Result) returnsBuilt(fn *ssa.Function, i int) bool {
 	return some
 }
 
-// makes reports whether v is an object that its function made, itself or by a
+// isMadeObject reports whether v is an object that its function made, itself or by a
 // constructor.
-func (r *Result) makes(v ssa.Value) bool {
+func (r *Result) isMadeObject(v ssa.Value) bool {
 	switch v := v.(type) {
 	case *ssa.Alloc:
 		return v.Heap
@@ -193,7 +193,7 @@ func (r *Result) passed(f *ssa.Function, i int) Level {
 		if s.Mode == callgraph.Go || i >= len(s.Args) {
 			return Shared
 		}
-		if level = max(level, r.of(s.Args[i], s.Instr)); level == Shared {
+		if level = max(level, r.levelAt(s.Args[i], s.Instr)); level == Shared {
 			break
 		}
 	}
@@ -214,7 +214,7 @@ func (r *Result) export() {
 			}
 		}
 		for i := range f.Params {
-			if level := r.leak(f, i); level > Fresh {
+			if level := r.leakOfFunction(f, i); level > Fresh {
 				fact.Leaks = append(fact.Leaks, make([]Level, i+1-len(fact.Leaks))...)
 				fact.Leaks[i] = level
 			}

@@ -20,7 +20,7 @@ import (
 func (r *Result) Held(addr ssa.Value, at ssa.Instruction) Level {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	level := r.of(addr, at)
+	level := r.levelAt(addr, at)
 	switch {
 	case level != Fresh:
 		return level
@@ -50,7 +50,7 @@ func (r *Result) holdsOwn(key heldKey, at ssa.Instruction) bool {
 		known.all = known.collect(key.object, key.field, map[ssa.Value]bool{})
 		r.held[key] = known
 	}
-	return known.all && !slices.ContainsFunc(known.values, func(v ssa.Value) bool { return r.of(v, at) != Fresh })
+	return known.all && !slices.ContainsFunc(known.values, func(v ssa.Value) bool { return r.levelAt(v, at) != Fresh })
 }
 
 type heldKey struct {

@@ -50,7 +50,7 @@ func (r *Result) Made(base ssa.Value, at ssa.Instruction) bool {
 	if root.Parent() != at.Parent() {
 		return false
 	}
-	return r.makes(root)
+	return r.isMadeObject(root)
 }
 
 // MadeKnownByCalls reports whether the function of at made the object in which

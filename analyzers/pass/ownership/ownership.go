@@ -48,8 +48,8 @@ type Behaviour struct {
 // AFact marks Behaviour as a fact.
 func (*Behaviour) AFact() {}
 
-// leak returns how far parameter i is published.
-func (b *Behaviour) leak(i int) Level {
+// leakOfParam returns how far parameter i is published.
+func (b *Behaviour) leakOfParam(i int) Level {
 	if i < len(b.Leaks) {
 		return b.Leaks[i]
 	}
@@ -61,7 +61,7 @@ func (b *Behaviour) String() string {
 		return "fresh result"
 	}
 	for i := range 16 {
-		if b.leak(i) > Fresh {
+		if b.leakOfParam(i) > Fresh {
 			return fmt.Sprintf("publishes parameter %d", i)
 		}
 	}
@@ -155,14 +155,14 @@ func (r *Result) Proven() *Result { return r.proven }
 func (r *Result) Of(base ssa.Value, at ssa.Instruction) Level {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return r.of(base, at)
+	return r.levelAt(base, at)
 }
 
-func (r *Result) of(base ssa.Value, at ssa.Instruction) Level {
-	return r.level(base, at, map[ssa.Value]bool{})
+func (r *Result) levelAt(base ssa.Value, at ssa.Instruction) Level {
+	return r.levelOf(base, at, map[ssa.Value]bool{})
 }
 
-func (r *Result) level(v ssa.Value, at ssa.Instruction, seen map[ssa.Value]bool) Level {
+func (r *Result) levelOf(v ssa.Value, at ssa.Instruction, seen map[ssa.Value]bool) Level {
 	if seen[v] {
 		return Fresh // a loop: the other edges decide
 	}
@@ -171,24 +171,24 @@ func (r *Result) level(v ssa.Value, at ssa.Instruction, seen map[ssa.Value]bool)
 	case *ssa.Const:
 		return Fresh // nil
 	case *ssa.FieldAddr:
-		return r.level(v.X, at, seen)
+		return r.levelOf(v.X, at, seen)
 	case *ssa.IndexAddr:
-		return r.level(v.X, at, seen)
+		return r.levelOf(v.X, at, seen)
 	case *ssa.Slice:
-		return r.level(v.X, at, seen)
+		return r.levelOf(v.X, at, seen)
 	case *ssa.ChangeType:
-		return r.level(v.X, at, seen)
+		return r.levelOf(v.X, at, seen)
 	case *ssa.MakeInterface:
-		return r.level(v.X, at, seen)
+		return r.levelOf(v.X, at, seen)
 	case *ssa.ChangeInterface:
-		return r.level(v.X, at, seen)
+		return r.levelOf(v.X, at, seen)
 	case *ssa.TypeAssert:
-		return r.level(v.X, at, seen)
+		return r.levelOf(v.X, at, seen)
 	case *ssa.Phi:
-		return r.worst(v.Edges, at, seen)
+		return r.worstLevel(v.Edges, at, seen)
 	case *ssa.FreeVar:
 		if bound := accesspath.Binding(v); bound != nil {
-			return r.level(bound, at, seen)
+			return r.levelOf(bound, at, seen)
 		}
 	case *ssa.UnOp:
 		return r.loaded(v, at, seen)
@@ -210,7 +210,7 @@ func (r *Result) level(v ssa.Value, at ssa.Instruction, seen map[ssa.Value]bool)
 		case *ssa.Select:
 			return Handed // received, as below
 		case *ssa.UnOp, *ssa.TypeAssert:
-			return r.level(tuple, at, seen)
+			return r.levelOf(tuple, at, seen)
 		}
 	}
 	return Shared
@@ -229,10 +229,10 @@ func (r *Result) called(v ssa.Value, call *ssa.Call, i int, at ssa.Instruction) 
 	return Shared
 }
 
-func (r *Result) worst(values []ssa.Value, at ssa.Instruction, seen map[ssa.Value]bool) Level {
+func (r *Result) worstLevel(values []ssa.Value, at ssa.Instruction, seen map[ssa.Value]bool) Level {
 	level := Fresh
 	for _, v := range values {
-		level = max(level, r.level(v, at, seen))
+		level = max(level, r.levelOf(v, at, seen))
 	}
 	return level
 }
@@ -252,11 +252,11 @@ func (r *Result) loaded(load *ssa.UnOp, at ssa.Instruction, seen map[ssa.Value]b
 	if cell, ok := addr.(*ssa.Alloc); ok {
 		stored := accesspath.Stored(cell)
 		if !slices.Contains(stored, ssa.Value(cell)) {
-			return r.worst(stored, at, seen)
+			return r.worstLevel(stored, at, seen)
 		}
 		return Shared
 	}
-	if r.level(load.X, at, seen) == Shared || r.copied(load.X, at, seen) || r.pointsToShared(load.X) {
+	if r.levelOf(load.X, at, seen) == Shared || r.copied(load.X, at, seen) || r.pointsToShared(load.X) {
 		return Shared
 	}
 	return Handed
@@ -319,7 +319,7 @@ func (r *Result) copyOfShared(v ssa.Value, at ssa.Instruction, seen map[ssa.Valu
 	seen[v] = true
 	switch v := v.(type) {
 	case *ssa.UnOp:
-		return v.Op == token.MUL && (r.level(v.X, v, seen) == Shared || r.copied(v.X, v, seen))
+		return v.Op == token.MUL && (r.levelOf(v.X, v, seen) == Shared || r.copied(v.X, v, seen))
 	case *ssa.Phi:
 		return slices.ContainsFunc(v.Edges, func(e ssa.Value) bool { return r.copyOfShared(e, at, seen) })
 	case *ssa.Parameter:

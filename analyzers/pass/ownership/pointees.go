@@ -104,7 +104,7 @@ func (r *Result) alwaysShared(field *types.Var) bool {
 	}
 	r.sharing[field] = true // a value that was loaded from the field itself adds nothing
 	for _, st := range r.stores[field] {
-		if r.level(st.Val, st, map[ssa.Value]bool{}) != Shared {
+		if r.levelOf(st.Val, st, map[ssa.Value]bool{}) != Shared {
 			r.sharing[field] = false
 			break
 		}

@@ -161,15 +161,15 @@ func (w *walker) stored(st *ssa.Store) {
 		}
 	}
 	if cell, ok := addr.(*ssa.Alloc); ok {
-		w.cell(cell)
+		w.followCell(cell)
 		return
 	}
 	w.storedIn(addr, st)
 }
 
-// cell follows the loads of a variable that holds the object, and the
+// followCell follows the loads of a variable that holds the object, and the
 // closures that capture the variable.
-func (w *walker) cell(addr ssa.Value) {
+func (w *walker) followCell(addr ssa.Value) {
 	if w.seen[addr] {
 		return
 	}
@@ -193,10 +193,10 @@ func (w *walker) storedIn(container ssa.Value, at ssa.Instruction) {
 	case *ssa.Global:
 		w.publish(at, Shared)
 	case *ssa.Alloc, *ssa.MakeMap, *ssa.MakeSlice:
-		w.link(root, at)
+		w.linkContainer(root, at)
 	case *ssa.Call:
 		if w.r.freshResult(root, 0) {
-			w.link(root, at)
+			w.linkContainer(root, at)
 		} else {
 			w.publish(at, Handed)
 		}
@@ -205,8 +205,8 @@ func (w *walker) storedIn(container ssa.Value, at ssa.Instruction) {
 	}
 }
 
-// link notes that whatever publishes container publishes the object too.
-func (w *walker) link(container ssa.Value, at ssa.Instruction) {
+// linkContainer notes that whatever publishes container publishes the object too.
+func (w *walker) linkContainer(container ssa.Value, at ssa.Instruction) {
 	w.links = append(w.links, at)
 	w.carrier(container)
 	if w.r.strict {
@@ -295,7 +295,7 @@ func (w *walker) captured(v ssa.Value, mk *ssa.MakeClosure) {
 		if fn.Parent() == nil { // a bound method: its receiver is handed on
 			inner.publish(mk, Handed)
 		} else if _, isCell := v.(*ssa.Alloc); isCell {
-			inner.cell(fn.FreeVars[i])
+			inner.followCell(fn.FreeVars[i])
 			inner.carrier(fn.FreeVars[i])
 		} else {
 			inner.carrier(fn.FreeVars[i])
@@ -354,13 +354,13 @@ func (w *walker) called(v ssa.Value, call ssa.CallInstruction) {
 	}
 	for i, a := range args {
 		if a == v {
-			w.publish(call, w.r.leak(fn, i))
+			w.publish(call, w.r.leakOfFunction(fn, i))
 		}
 	}
 }
 
-// leak returns how far fn publishes its parameter i.
-func (r *Result) leak(fn *ssa.Function, i int) Level {
+// leakOfFunction returns how far fn publishes its parameter i.
+func (r *Result) leakOfFunction(fn *ssa.Function, i int) Level {
 	if keepsPrivate(fn) {
 		return Fresh
 	}
@@ -385,7 +385,7 @@ func (r *Result) leak(fn *ssa.Function, i int) Level {
 func (r *Result) importedLeak(fn *ssa.Function, i int) Level {
 	var fact Behaviour
 	if obj, ok := fn.Object().(*types.Func); ok && r.pass.ImportObjectFact(obj, &fact) {
-		return fact.leak(i)
+		return fact.leakOfParam(i)
 	}
 	return Handed
 }

@@ -92,7 +92,7 @@ func (r *Result) passedToValue(calls []ssa.CallInstruction, i int) Level {
 		if _, started := call.(*ssa.Go); started || level == Shared {
 			return Shared
 		}
-		level = max(level, r.of(call.Common().Args[i], call))
+		level = max(level, r.levelAt(call.Common().Args[i], call))
 	}
 	return level
 }

@@ -78,22 +78,22 @@ func (f *frame) findSyncs() {
 	// On the way into a block, and in it.
 	for _, b := range f.fn.Blocks {
 		if waits := caseSyncs(ir.Selected(b)); waits != nil {
-			f.entered[b] = add(f.entered[b], waits...)
+			f.entered[b] = addSignals(f.entered[b], waits...)
 		}
 		if on := stopped(b); on != nil {
-			f.entered[b] = add(f.entered[b], signalOf(halted, on))
+			f.entered[b] = addSignals(f.entered[b], signalOf(halted, on))
 		}
 		for _, instr := range b.Instrs {
 			switch instr := instr.(type) {
 			case *ssa.Defer:
-				if s := f.callSyncs(instr); !s.empty() {
+				if s := f.callSyncs(instr); !s.isEmpty() {
 					f.deferred = append(f.deferred, op{instr, s})
 				}
 			case *ssa.Go:
 			case ssa.CallInstruction:
-				f.note(instr, f.callSyncs(instr))
+				f.noteSyncs(instr, f.callSyncs(instr))
 			default:
-				f.note(instr, syncsOf(instr))
+				f.noteSyncs(instr, syncsOf(instr))
 			}
 		}
 	}
@@ -101,36 +101,36 @@ func (f *frame) findSyncs() {
 	for _, b := range f.fn.Blocks {
 		for _, instr := range b.Instrs {
 			if run, ok := instr.(*ssa.RunDefers); ok {
-				f.note(run, f.atEnd(run))
+				f.noteSyncs(run, f.signalsAtEnd(run))
 			}
 		}
 	}
-	f.hoist()
+	f.hoistWaits()
 }
 
-func (f *frame) note(instr ssa.Instruction, s syncs) {
-	if !s.empty() {
+func (f *frame) noteSyncs(instr ssa.Instruction, s syncs) {
+	if !s.isEmpty() {
 		f.at[instr] = s
 		f.ops = append(f.ops, op{instr, s})
 	}
 }
 
-// atEnd returns the signals that the deferred calls wait for which surely run at the end,
+// signalsAtEnd returns the signals that the deferred calls wait for which surely run at the end,
 // and those that deferred calls give which may run.
-func (f *frame) atEnd(end *ssa.RunDefers) syncs {
+func (f *frame) signalsAtEnd(end *ssa.RunDefers) syncs {
 	var s syncs
 	for _, d := range f.deferred {
 		if d.instr.Block().Dominates(end.Block()) {
-			s.waits = add(s.waits, d.waits...)
+			s.waits = addSignals(s.waits, d.waits...)
 		}
-		s.gives = add(s.gives, d.gives...)
+		s.gives = addSignals(s.gives, d.gives...)
 	}
 	return s
 }
 
-// hoist has the heads of loops wait for the signals of each round, and the
+// hoistWaits has the heads of loops wait for the signals of each round, and the
 // branches before them that may leave the loop out.
-func (f *frame) hoist() {
+func (f *frame) hoistWaits() {
 	for _, latch := range f.fn.Blocks {
 		for _, head := range latch.Succs {
 			if !head.Dominates(latch) {
@@ -140,12 +140,12 @@ func (f *frame) hoist() {
 			if len(waits) == 0 {
 				continue
 			}
-			f.entered[head] = add(f.entered[head], waits...)
+			f.entered[head] = addSignals(f.entered[head], waits...)
 			// Match `if 0 < n { for { …; if i < n { continue }; break } }`.
 			for _, before := range head.Preds {
 				last := before.Instrs[len(before.Instrs)-1]
 				if _, branch := last.(*ssa.If); branch && !head.Dominates(before) && shareExit(before, latch) {
-					f.at[last] = syncs{waits: add(f.at[last].waits, waits...)}
+					f.at[last] = syncs{waits: addSignals(f.at[last].waits, waits...)}
 				}
 			}
 		}
@@ -159,12 +159,12 @@ func (f *frame) eachRound(head, latch *ssa.BasicBlock) []signal {
 	var waits []signal
 	for _, o := range f.ops {
 		if len(o.waits) > 0 && inside(o.instr.Block()) {
-			waits = add(waits, strong(o.waits)...)
+			waits = addSignals(waits, strong(o.waits)...)
 		}
 	}
 	for b, entered := range f.entered {
 		if b != head && inside(b) {
-			waits = add(waits, strong(entered)...)
+			waits = addSignals(waits, strong(entered)...)
 		}
 	}
 	return waits
@@ -175,19 +175,19 @@ func shareExit(a, b *ssa.BasicBlock) bool {
 }
 
 func strong(list []signal) []signal {
-	return slices.DeleteFunc(slices.Clone(list), signal.weak)
+	return slices.DeleteFunc(slices.Clone(list), signal.isWeak)
 }
 
 // callSyncs returns the signals that a call waits for on every way through the callee, and
 // those that it may give.
 func (f *frame) callSyncs(call ssa.CallInstruction) syncs {
-	site, known := f.only(call)
+	site, known := f.onlyCallee(call)
 	if !known {
 		own := syncsOfCall(call.Common())
-		own.waits = add(own.waits, f.polls(call)...)
+		own.waits = addSignals(own.waits, f.polledSignals(call)...)
 		for _, s := range f.graph.At(call) { // a function handed to a known one, which calls it
 			if sum := f.summaries[s.Callee]; sum != nil && s.Mode == callgraph.Call && s.Through != nil {
-				own.gives = add(own.gives, newMapping(s).signals(sum.all.gives, true)...)
+				own.gives = addSignals(own.gives, newMapping(s).signals(sum.all.gives, true)...)
 			}
 		}
 		return own
@@ -197,12 +197,13 @@ func (f *frame) callSyncs(call ssa.CallInstruction) syncs {
 		return syncs{[]signal{{sort: unknown}}, []signal{{sort: unknown}}} // a recursive call
 	}
 	m := newMapping(site)
-	return syncs{waits: add(m.signals(sum.must, false), f.polls(call)...), gives: m.signals(sum.all.gives, true)}
+	waits := addSignals(m.signals(sum.must, false), f.polledSignals(call)...)
+	return syncs{waits: waits, gives: m.signals(sum.all.gives, true)}
 }
 
-// only returns the one function of the package that call runs at once, if it is
+// onlyCallee returns the one function of the package that call runs at once, if it is
 // known to run no other.
-func (f *frame) only(call ssa.CallInstruction) (callgraph.Site, bool) {
+func (f *frame) onlyCallee(call ssa.CallInstruction) (callgraph.Site, bool) {
 	if f.lockset.Receiver(call) != nil { // an operation on a lock
 		return callgraph.Site{}, false
 	}

@@ -47,8 +47,8 @@ func newMapping(s callgraph.Site) mapping {
 	return m
 }
 
-// path returns the path in the caller of p, a path in the callee.
-func (m mapping) path(p accesspath.Path) (accesspath.Path, bool) {
+// pathInCaller returns the path in the caller of p, a path in the callee.
+func (m mapping) pathInCaller(p accesspath.Path) (accesspath.Path, bool) {
 	callee := m.site.Callee
 	switch root := p.Root.(type) {
 	case nil:
@@ -110,17 +110,17 @@ func (m mapping) signals(list []signal, may bool) []signal {
 	var moved []signal
 	for _, s := range list {
 		if s.sort == unknown || s.sort == everything || s.sort == polled {
-			moved = add(moved, s)
+			moved = addSignals(moved, s)
 			continue
 		}
-		path, ok := m.path(s.path)
+		path, ok := m.pathInCaller(s.path)
 		switch {
 		case ok:
-			moved = add(moved, signal{s.sort, path, s.name, s.seen})
+			moved = addSignals(moved, signal{s.sort, path, s.name, s.seen})
 		case s.name != (accesspath.Name{}):
-			moved = add(moved, signal{s.sort, accesspath.Path{}, s.name, s.seen})
-		case may && !s.weak() && !ownObject(s.path, m.site.Callee):
-			moved = add(moved, signal{sort: unknown})
+			moved = addSignals(moved, signal{s.sort, accesspath.Path{}, s.name, s.seen})
+		case may && !s.isWeak() && !ownObject(s.path, m.site.Callee):
+			moved = addSignals(moved, signal{sort: unknown})
 		}
 	}
 	return moved
@@ -134,11 +134,11 @@ func ownObject(p accesspath.Path, fn *ssa.Function) bool {
 	return false
 }
 
-// touch returns t as the caller sees it, made by its instruction at with the
+// touchInCaller returns t as the caller sees it, made by its instruction at with the
 // locks held; nil if the caller has no name for the variable.
-func (m mapping) touch(t *Touch, at ssa.Instruction, locks []held) *Touch {
-	path, ok := m.path(t.Place.Path)
-	if !ok || steps(path) > knowledge.FieldsOfPath {
+func (m mapping) touchInCaller(t *Touch, at ssa.Instruction, locks []held) *Touch {
+	path, ok := m.pathInCaller(t.Place.Path)
+	if !ok || countSelections(path) > knowledge.FieldsOfPath {
 		return nil
 	}
 	if local, ok := path.Root.(*ssa.Alloc); ok && !local.Heap {
@@ -151,20 +151,20 @@ func (m mapping) touch(t *Touch, at ssa.Instruction, locks []held) *Touch {
 	moved.after, moved.then = m.shared(t.after, false), m.shared(t.then, true)
 	moved.locks = slices.Clone(locks)
 	for _, h := range t.locks {
-		h.path, ok = m.path(h.path)
+		h.path, ok = m.pathInCaller(h.path)
 		if ok || h.class != "" {
 			moved.locks = append(moved.locks, h)
 		}
 	}
 	moved.tests = nil
 	for _, test := range t.tests {
-		if test.Path, ok = m.path(test.Path); ok {
+		if test.Path, ok = m.pathInCaller(test.Path); ok {
 			moved.tests = append(moved.tests, test)
 		}
 	}
 	if m.once != nil {
 		moved.locks = append(moved.locks, held{path: m.once.path, class: m.once.name.Short()})
-		moved.then = add(moved.then, *m.once)
+		moved.then = addSignals(moved.then, *m.once)
 	}
 	return &moved
 }

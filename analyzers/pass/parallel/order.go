@@ -9,9 +9,9 @@ import (
 	"github.com/interlock-go/interlock/analyzers/pass/ir"
 )
 
-// after returns the signals that the function has waited for on every way to instruction
+// waitedAfter returns the signals that the function has waited for on every way to instruction
 // at.
-func (f *frame) after(at ssa.Instruction) []signal {
+func (f *frame) waitedAfter(at ssa.Instruction) []signal {
 	if waits, ok := f.passed[at]; ok {
 		return waits
 	}
@@ -19,14 +19,14 @@ func (f *frame) after(at ssa.Instruction) []signal {
 	var waits []signal
 	for _, o := range f.ops {
 		if len(o.waits) > 0 && f.before(o.instr, at) {
-			waits = add(waits, f.decisive(o.waits, o.instr, at)...)
+			waits = addSignals(waits, f.decisive(o.waits, o.instr, at)...)
 		}
 	}
 	for b := at.Block(); b != nil; b = b.Idom() {
-		waits = add(waits, f.entered[b]...)
-		waits = add(waits, f.merged(b)...)
+		waits = addSignals(waits, f.entered[b]...)
+		waits = addSignals(waits, f.merged(b)...)
 	}
-	f.passed[at] = f.once(waits)
+	f.passed[at] = f.internSignals(waits)
 	return f.passed[at]
 }
 
@@ -45,7 +45,7 @@ func (f *frame) merged(b *ssa.BasicBlock) []signal {
 			continue
 		}
 		last := p.Instrs[len(p.Instrs)-1]
-		way := strong(slices.Concat(f.after(last), f.at[last].waits, caseSyncs(ir.SelectedBetween(p, b))))
+		way := strong(slices.Concat(f.waitedAfter(last), f.at[last].waits, caseSyncs(ir.SelectedBetween(p, b))))
 		if ways++; ways == 1 {
 			waits = way
 			continue
@@ -58,9 +58,9 @@ func (f *frame) merged(b *ssa.BasicBlock) []signal {
 	return f.joins[b]
 }
 
-// once returns the one list of the function with these signals, so that results
+// internSignals returns the one list of the function with these signals, so that results
 // for a list are worked out once.
-func (f *frame) once(list []signal) []signal {
+func (f *frame) internSignals(list []signal) []signal {
 	f.work.Spend(len(f.lists))
 	for _, have := range f.lists {
 		if slices.Equal(have, list) {
@@ -83,7 +83,7 @@ func (f *frame) before(instr, at ssa.Instruction) bool {
 // decisive returns the signals that order something: weak ones only if a branch
 // between from and at decides.
 func (f *frame) decisive(waits []signal, from, at ssa.Instruction) []signal {
-	if slices.ContainsFunc(waits, signal.weak) && !f.branches(from, at) {
+	if slices.ContainsFunc(waits, signal.isWeak) && !f.branches(from, at) {
 		return strong(waits)
 	}
 	return waits
@@ -107,8 +107,8 @@ func decides(d, b *ssa.BasicBlock) (*ssa.If, bool) {
 	})
 }
 
-// then returns the signals that the function may give after instruction at.
-func (f *frame) then(at ssa.Instruction) []signal {
+// givenAfter returns the signals that the function may give after instruction at.
+func (f *frame) givenAfter(at ssa.Instruction) []signal {
 	if gives, ok := f.coming[at]; ok {
 		return gives
 	}
@@ -116,10 +116,10 @@ func (f *frame) then(at ssa.Instruction) []signal {
 	var gives []signal
 	for _, o := range f.ops {
 		if len(o.gives) > 0 && f.flow.Leads(at, o.instr) {
-			gives = add(gives, o.gives...)
+			gives = addSignals(gives, o.gives...)
 		}
 	}
-	f.coming[at] = f.once(gives)
+	f.coming[at] = f.internSignals(gives)
 	return f.coming[at]
 }
 
@@ -134,9 +134,9 @@ func (f *frame) closure(given []signal) []signal {
 	for changed := true; changed; {
 		changed = false
 		for i, s := range all {
-			if !passed[i] && meet(given, strong(s.waits)) {
+			if !passed[i] && anyMeet(given, strong(s.waits)) {
 				passed[i], changed = true, true
-				given = add(given, strong(s.gives)...)
+				given = addSignals(given, strong(s.gives)...)
 			}
 		}
 	}
@@ -157,12 +157,12 @@ func (f *frame) comesTo(from, to ssa.Instruction, path accesspath.Path, given []
 				return false
 			case instr == to:
 				return true
-			case meet(given, f.decisive(s.waits, instr, to)):
+			case anyMeet(given, f.decisive(s.waits, instr, to)):
 				return false
 			}
 		}
 		for _, next := range b.Succs {
-			if seen[next] || meet(given, f.entered[next]) || meet(given, caseSyncs(ir.SelectedBetween(b, next))) {
+			if seen[next] || anyMeet(given, f.entered[next]) || anyMeet(given, caseSyncs(ir.SelectedBetween(b, next))) {
 				continue
 			}
 			seen[next] = true

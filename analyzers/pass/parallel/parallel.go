@@ -75,7 +75,7 @@ func run(pass *analysis.Pass) (any, error) {
 		if !b.starts() {
 			return
 		}
-		b.prog.EachOf(pass, b.graph.CalleesFirst(), b.sum)
+		b.prog.EachOf(pass, b.graph.CalleesFirst(), b.sumUp)
 	})
 	for _, r := range pass.ResultOf[waits.Analyzer].(*waits.Result).Races {
 		b.simulated(r)
@@ -94,9 +94,9 @@ func (b *builder) starts() bool {
 	})
 }
 
-// judge compares the goroutines of the function with its own accesses, with
+// compareGoroutines compares the goroutines of the function with its own accesses, with
 // each other, and with those of the same place.
-func (f *frame) judge() {
+func (f *frame) compareGoroutines() {
 	if len(f.strands) == 0 {
 		return
 	}
@@ -128,7 +128,7 @@ func (f *frame) withStarter(s *strand, t *Touch) {
 			given = f.closure(t.then)
 		}
 		// The goroutine may have waited for a signal of the starter after its access.
-		if meet(given, o.after) || meet(f.closure(add(slices.Clone(o.then), f.then(o.at)...)), t.after) {
+		if anyMeet(given, o.after) || anyMeet(f.closure(addSignals(slices.Clone(o.then), f.givenAfter(o.at)...)), t.after) {
 			continue
 		}
 		if f.comesTo(s.at, o.at, t.Place.Path, given) {
@@ -144,7 +144,7 @@ func (f *frame) withItself(s *strand, t *Touch) {
 		return
 	}
 	given := f.closure(t.then)
-	if !meet(given, t.after) && f.comesTo(s.at, s.at, t.Place.Path, given) {
+	if !anyMeet(given, t.after) && f.comesTo(s.at, s.at, t.Place.Path, given) {
 		f.report(&Race{In: f.fn, Start: s.start, Inside: t, Other: t, Second: s.start})
 	}
 }
@@ -157,7 +157,7 @@ func (f *frame) withOther(s *strand, t *Touch, o *strand) {
 			continue
 		}
 		first, second := f.closure(t.then), f.closure(u.then)
-		if meet(first, u.after) || meet(second, t.after) {
+		if anyMeet(first, u.after) || anyMeet(second, t.after) {
 			continue
 		}
 		if f.comesTo(s.at, o.at, t.Place.Path, first) || f.comesTo(o.at, s.at, t.Place.Path, second) {
@@ -282,7 +282,7 @@ func (b *builder) simulated(r waits.Race) {
 
 // touchOf returns an access that a simulation has made.
 func touchOf(a simulation.Access) *Touch {
-	t := &Touch{Place: Place{accesspath.Of(a.Addr), itself, elem(a.Addr.Type())}, Mode: finding.Read,
+	t := &Touch{Place: Place{accesspath.Of(a.Addr), itself, elementType(a.Addr.Type())}, Mode: finding.Read,
 		Instr: a.Instr, Fn: a.Fn, Addr: a.Addr}
 	if a.Contents {
 		t.Place.aspect, t.Place.typ, t.Addr = contents, a.Addr.Type(), holderOf(a.Addr)

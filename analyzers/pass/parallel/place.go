@@ -33,7 +33,7 @@ type Place struct {
 func (p Place) Local() (*ssa.Alloc, bool) {
 	cell, ok := p.Path.Root.(*ssa.Alloc)
 	return cell, ok && p.Path.Fields == "" && p.aspect == itself && accesspath.IsVariable(cell) &&
-		types.Identical(p.typ, elem(cell.Type()))
+		types.Identical(p.typ, elementType(cell.Type()))
 }
 
 // Contents reports whether p is the contents of a map, or the inside of an object.
@@ -43,7 +43,7 @@ func (p Place) Contents() bool { return p.aspect == contents }
 // mostly has one of its own.
 func (p Place) varies() bool { return strings.Contains(p.Path.Fields, ":") }
 
-func elem(t types.Type) types.Type {
+func elementType(t types.Type) types.Type {
 	if p, ok := t.Underlying().(*types.Pointer); ok {
 		return p.Elem()
 	}
@@ -68,12 +68,12 @@ func overlap(a, b Place) bool {
 	case rest == "":
 		return types.Identical(a.typ, b.typ)
 	}
-	return holds(a.typ, rest)
+	return selectsWithin(a.typ, rest)
 }
 
-// holds reports whether rest, such as ".f.g" or "[2]", selects a part of a
+// selectsWithin reports whether rest, such as ".f.g" or "[2]", selects a part of a
 // variable of type t without following a pointer.
-func holds(t types.Type, rest string) bool {
+func selectsWithin(t types.Type, rest string) bool {
 	for rest != "" {
 		end := strings.IndexAny(rest[1:], ".[") + 1
 		if end == 0 {
@@ -106,8 +106,10 @@ func fieldOf(s *types.Struct, name string) *types.Var {
 	return nil
 }
 
-// steps counts the fields and elements of a path.
-func steps(p accesspath.Path) int { return strings.Count(p.Fields, ".") + strings.Count(p.Fields, "[") }
+// countSelections counts the fields and elements of a path.
+func countSelections(p accesspath.Path) int {
+	return strings.Count(p.Fields, ".") + strings.Count(p.Fields, "[")
+}
 
 // access is one access that an instruction makes.
 type access struct {
@@ -159,10 +161,10 @@ func loaded(load *ssa.UnOp) []access {
 // only their function has.
 func location(addr ssa.Value, mode finding.Mode) []access {
 	path := shared(addr)
-	if path.Root == nil || steps(path) > knowledge.FieldsOfPath {
+	if path.Root == nil || countSelections(path) > knowledge.FieldsOfPath {
 		return nil
 	}
-	return []access{{Place{path, itself, elem(addr.Type())}, mode, addr, addr}}
+	return []access{{Place{path, itself, elementType(addr.Type())}, mode, addr, addr}}
 }
 
 // inside is an access to the contents of the map v.
@@ -171,7 +173,7 @@ func inside(v ssa.Value, mode finding.Mode) []access {
 		return nil
 	}
 	path := shared(v)
-	if path.Root == nil || steps(path) > knowledge.FieldsOfPath {
+	if path.Root == nil || countSelections(path) > knowledge.FieldsOfPath {
 		return nil
 	}
 	return []access{{Place{path, contents, v.Type()}, mode, holderOf(v), v}}

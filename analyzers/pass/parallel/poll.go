@@ -10,35 +10,35 @@ import (
 	"github.com/interlock-go/interlock/analyzers/pass/ir"
 )
 
-// polls returns the signals that a helper waits for which is handed a condition and asks it until that holds:
+// polledSignals returns the signals that a helper waits for which is handed a condition and asks it until that holds:
 //
 //	eventually(t, func() bool { return ready.Load() })
-func (f *frame) polls(call ssa.CallInstruction) (waits []signal) {
+func (f *frame) polledSignals(call ssa.CallInstruction) (waits []signal) {
 	for _, arg := range call.Common().Args {
 		if !isCondition(arg) {
 			continue
 		}
 		// Match eventually(t, ready.Load).
 		if addr := boundAtomic(arg); addr != nil {
-			waits = add(waits, signalOf(stored, addr))
+			waits = addSignals(waits, signalOf(stored, addr))
 		}
 		for _, s := range f.graph.At(call) {
 			if sum := f.summaries[s.Callee]; sum != nil && s.Through != nil && s.Mode == callgraph.Call {
-				waits = add(waits, newMapping(s).signals(sum.all.waits, false)...)
+				waits = addSignals(waits, newMapping(s).signals(sum.all.waits, false)...)
 			}
 		}
 		if mk, ok := arg.(*ssa.MakeClosure); ok { // handed to code of which nothing is known
 			if sum := f.summaries[mk.Fn.(*ssa.Function)]; sum != nil {
 				s := callgraph.Site{Instr: call, Caller: f.fn, Callee: mk.Fn.(*ssa.Function)}
-				waits = add(waits, newMapping(s).signals(sum.all.waits, false)...)
+				waits = addSignals(waits, newMapping(s).signals(sum.all.waits, false)...)
 			}
 		}
 	}
-	return shown(waits)
+	return signalsShown(waits)
 }
 
-// shown returns the signals as they are once somebody has waited until they showed.
-func shown(list []signal) (all []signal) {
+// signalsShown returns the signals as they are once somebody has waited until they showed.
+func signalsShown(list []signal) (all []signal) {
 	for _, s := range list {
 		s.seen = true
 		all = append(all, s)
@@ -80,17 +80,17 @@ func (f *frame) polled(ret *ssa.Return) (waits []signal) {
 		}
 		for _, s := range o.waits {
 			if s.sort == stored || s.sort == polled {
-				waits = add(waits, shown([]signal{s})...)
+				waits = addSignals(waits, signalsShown([]signal{s})...)
 			}
 		}
 	}
 	return waits
 }
 
-// won is the atomic with a change of value that control has made alone where it comes to b; nil if none:
+// wonAtomic is the atomic with a change of value that control has made alone where it comes to b; nil if none:
 //
 //	if claimed.CompareAndSwap(false, true) { result = r }
-func won(b *ssa.BasicBlock) (claims []held) {
+func wonAtomic(b *ssa.BasicBlock) (claims []held) {
 	for ; b.Idom() != nil; b = b.Idom() {
 		branch, ok := decides(b.Idom(), b)
 		if !ok || branch.Block().Succs[0] != b && !branch.Block().Succs[0].Dominates(b) {

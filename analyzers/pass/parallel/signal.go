@@ -43,14 +43,14 @@ type signal struct {
 // a function of which nothing is known, has signalled. As with an atomic, a branch has to decide.
 var canceled = signal{sort: polled}
 
-// weak signals order something only where a branch decides by their state.
-func (s signal) weak() bool {
+// isWeak signals order something only where a branch decides by their state.
+func (s signal) isWeak() bool {
 	return !s.seen && (s.sort == unlock || s.sort == stored || s.sort == polled)
 }
 
-// own reports whether the object is a local variable, which unknown code has
+// isLocal reports whether the object is a local variable, which unknown code has
 // only where it is handed over; see [handed].
-func (s signal) own() bool {
+func (s signal) isLocal() bool {
 	if s.path.Fields != "" {
 		return false
 	}
@@ -66,32 +66,32 @@ func signalOf(s sort, v ssa.Value) signal {
 	return signal{sort: s, path: accesspath.Of(v), name: name}
 }
 
-// meets reports whether waiting for b may be waiting for a, which was given.
-func (a signal) meets(b signal) bool {
+// mayMeet reports whether waiting for b may be waiting for a, which was given.
+func (a signal) mayMeet(b signal) bool {
 	switch {
 	case a.sort == everything || b.sort == everything:
 		return true
 	case a.sort == unknown && (b.sort == unknown || b.sort == polled):
 		return true
 	case a.sort == unknown:
-		return b.sort < unlock && !b.own()
+		return b.sort < unlock && !b.isLocal()
 	case b.sort == unknown:
-		return a.sort < unlock && !a.own()
+		return a.sort < unlock && !a.isLocal()
 	case a.sort != b.sort:
 		return false
 	}
 	return a.path.Root != nil && a.path == b.path || a.name != accesspath.Name{} && a.name == b.name
 }
 
-// meet reports whether one of waits may wait for one of given.
-func meet(given, waits []signal) bool {
+// anyMeet reports whether one of waits may wait for one of given.
+func anyMeet(given, waits []signal) bool {
 	return slices.ContainsFunc(waits, func(w signal) bool {
-		return slices.ContainsFunc(given, func(g signal) bool { return g.meets(w) })
+		return slices.ContainsFunc(given, func(g signal) bool { return g.mayMeet(w) })
 	})
 }
 
-// add adds signals that list has not; too many become one that orders everything.
-func add(list []signal, more ...signal) []signal {
+// addSignals adds signals that list has not; too many become one that orders everything.
+func addSignals(list []signal, more ...signal) []signal {
 	for _, s := range more {
 		switch {
 		case len(list) == 1 && list[0].sort == everything:
@@ -109,13 +109,13 @@ func add(list []signal, more ...signal) []signal {
 // syncs is the signals that an instruction waits for, and those that it sends.
 type syncs struct{ waits, gives []signal }
 
-func (s syncs) empty() bool { return len(s.waits)+len(s.gives) == 0 }
+func (s syncs) isEmpty() bool { return len(s.waits)+len(s.gives) == 0 }
 
 // syncsOf returns the signals of an instruction other than a call.
 func syncsOf(instr ssa.Instruction) syncs {
 	switch instr := instr.(type) {
 	case *ssa.Send:
-		return sends(instr.Chan)
+		return syncsOfSend(instr.Chan)
 	case *ssa.UnOp:
 		if instr.Op == token.ARROW {
 			return receives(instr.X)
@@ -125,7 +125,7 @@ func syncsOf(instr ssa.Instruction) syncs {
 		var s syncs
 		for _, c := range instr.States {
 			if c.Dir == types.SendOnly {
-				s.gives = append(s.gives, sends(c.Chan).gives...)
+				s.gives = append(s.gives, syncsOfSend(c.Chan).gives...)
 			} else {
 				s.gives = append(s.gives, receives(c.Chan).gives...)
 			}
@@ -135,7 +135,7 @@ func syncsOf(instr ssa.Instruction) syncs {
 	return syncs{}
 }
 
-func sends(ch ssa.Value) syncs {
+func syncsOfSend(ch ssa.Value) syncs {
 	s := syncs{gives: []signal{signalOf(message, ch)}}
 	if capacity(ch) <= 1 {
 		s.waits = []signal{signalOf(receipt, ch)}
@@ -221,7 +221,7 @@ func caseSyncs(state *ssa.SelectState) []signal {
 	case state == nil:
 		return nil
 	case state.Dir == types.SendOnly:
-		return sends(state.Chan).waits
+		return syncsOfSend(state.Chan).waits
 	}
 	return receives(state.Chan).waits
 }
@@ -334,8 +334,8 @@ func handed(call *ssa.CallCommon) syncs {
 			}
 			return
 		}
-		if s := signalOf(message, v); s.own() {
-			list = add(list, s, signalOf(receipt, v), signalOf(done, v))
+		if s := signalOf(message, v); s.isLocal() {
+			list = addSignals(list, s, signalOf(receipt, v), signalOf(done, v))
 		}
 	}
 	for _, arg := range call.Args {

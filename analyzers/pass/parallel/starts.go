@@ -12,8 +12,8 @@ import (
 	"github.com/interlock-go/interlock/analyzers/pass/ir"
 )
 
-// start adds the goroutine that s starts, and those that it starts in turn.
-func (f *frame) start(s callgraph.Site, sum *summary) {
+// addStart adds the goroutine that s starts, and those that it starts in turn.
+func (f *frame) addStart(s callgraph.Site, sum *summary) {
 	if s.Through != nil && !knowledge.StartsAtOnce(ir.Declared(s.Through)) {
 		return
 	}
@@ -35,7 +35,7 @@ func (f *frame) start(s callgraph.Site, sum *summary) {
 	touches := make([]*Touch, 0, len(sum.touches))
 	for _, t := range sum.touches {
 		moved := *t
-		moved.after, moved.then = both(t.after, begun), both(t.then, ended)
+		moved.after, moved.then = joinSignals(t.after, begun), joinSignals(t.then, ended)
 		moved.locks = slices.Concat(t.locks, sum.handed)
 		touches = append(touches, &moved)
 	}
@@ -127,7 +127,7 @@ func (f *frame) addStrand(m mapping, touches []*Touch, st *strand) {
 		return
 	}
 	for _, t := range touches {
-		if moved := m.touch(t, st.at, nil); moved != nil {
+		if moved := m.touchInCaller(t, st.at, nil); moved != nil {
 			st.touches = append(st.touches, moved)
 		}
 	}

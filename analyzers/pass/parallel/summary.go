@@ -59,8 +59,8 @@ type summary struct {
 	handed  []held    // locks that it releases for its caller
 }
 
-// sum sums up fn, and judges its goroutines.
-func (b *builder) sum(fn *ssa.Function, work *ir.Work) {
+// sumUp sums up fn, and judges its goroutines.
+func (b *builder) sumUp(fn *ssa.Function, work *ir.Work) {
 	f := &frame{builder: b, fn: fn, flow: b.prog.Flow(fn), work: work,
 		at: map[ssa.Instruction]syncs{}, entered: map[*ssa.BasicBlock][]signal{},
 		passed: map[ssa.Instruction][]signal{}, joins: map[*ssa.BasicBlock][]signal{},
@@ -76,8 +76,8 @@ func (b *builder) sum(fn *ssa.Function, work *ir.Work) {
 			f.instruction(instr)
 		}
 	}
-	f.limit()
-	f.judge()
+	f.limitTouches()
+	f.compareGoroutines()
 	b.summaries[fn] = f.summary(atReturn)
 }
 
@@ -86,7 +86,7 @@ func (f *frame) instruction(instr ssa.Instruction) {
 	for _, a := range accessesOf(instr) {
 		if !f.takenOut(a.by, instr) {
 			f.touches = append(f.touches, &Touch{Place: a.place, Mode: a.mode, Instr: instr, Fn: f.fn, Addr: a.addr,
-				at: instr, locks: slices.Concat(f.locks[instr], won(instr.Block())), tests: f.tests(instr.Block()),
+				at: instr, locks: slices.Concat(f.locks[instr], wonAtomic(instr.Block())), tests: f.testedVariables(instr.Block()),
 				fills: a.mode == finding.Write && accesspath.FoundNil(instr, a.place.Path)})
 		}
 	}
@@ -100,11 +100,11 @@ func (f *frame) instruction(instr ssa.Instruction) {
 			continue
 		}
 		if s.Mode == callgraph.Go {
-			f.start(s, sum)
+			f.addStart(s, sum)
 			continue
 		}
 		// A method of an interface that several types have may be any of them.
-		if _, known := f.only(call); known || s.Through != nil {
+		if _, known := f.onlyCallee(call); known || s.Through != nil {
 			f.called(s, sum)
 		}
 	}
@@ -130,9 +130,9 @@ func (f *frame) takenOut(v ssa.Value, instr ssa.Instruction) bool {
 	}
 }
 
-// tests lists the fields and package variables by which branches decide whether
+// testedVariables lists the fields and package variables by which branches decide whether
 // control comes to b.
-func (f *frame) tests(b *ssa.BasicBlock) []Place {
+func (f *frame) testedVariables(b *ssa.BasicBlock) []Place {
 	d := b.Idom()
 	if d == nil {
 		return nil
@@ -149,7 +149,7 @@ func (f *frame) tests(b *ssa.BasicBlock) []Place {
 			}
 		}
 	}
-	list = append(list, f.tests(d)...)
+	list = append(list, f.testedVariables(d)...)
 	list = slices.Clip(list[:min(len(list), knowledge.TestsOfTouch)])
 	f.tested[b] = list
 	return list
@@ -180,17 +180,17 @@ func (f *frame) called(s callgraph.Site, sum *summary) {
 		return
 	}
 	m := newMapping(s)
-	for _, at := range f.runs(s.Instr) {
+	for _, at := range f.placesOfCall(s.Instr) {
 		f.work.Spend(len(sum.touches))
-		locks := slices.Concat(f.locks[at], won(at.Block()))
+		locks := slices.Concat(f.locks[at], wonAtomic(at.Block()))
 		for _, t := range sum.touches {
 			if len(f.touches) >= knowledge.TouchesOfFunction {
 				break
 			}
-			if moved := m.touch(t, at, locks); moved != nil {
+			if moved := m.touchInCaller(t, at, locks); moved != nil {
 				moved.calls++
 				f.amongDefers(s.Instr, moved)
-				moved.tests = append(moved.tests, f.tests(s.Instr.Block())...)
+				moved.tests = append(moved.tests, f.testedVariables(s.Instr.Block())...)
 				f.touches = append(f.touches, moved)
 			}
 		}
@@ -207,8 +207,8 @@ func (f *frame) called(s callgraph.Site, sum *summary) {
 	}
 }
 
-// runs lists where a call runs: a deferred one at the ends of the function.
-func (f *frame) runs(call ssa.CallInstruction) []ssa.Instruction {
+// placesOfCall lists where a call runs: a deferred one at the ends of the function.
+func (f *frame) placesOfCall(call ssa.CallInstruction) []ssa.Instruction {
 	d, deferred := call.(*ssa.Defer)
 	if !deferred {
 		return []ssa.Instruction{call}
@@ -234,23 +234,23 @@ func (f *frame) amongDefers(call ssa.CallInstruction, t *Touch) {
 	}
 	for _, o := range f.deferred {
 		if o.instr != d && f.flow.Leads(d, o.instr) {
-			t.after = add(t.after, o.waits...)
+			t.after = addSignals(t.after, o.waits...)
 		}
 		if o.instr != d && f.flow.Leads(o.instr, d) {
-			t.then = add(t.then, o.gives...)
+			t.then = addSignals(t.then, o.gives...)
 		}
 	}
 }
 
-// limit keeps the touches few: those alike are one, writes go before reads.
-func (f *frame) limit() {
-	f.touches = few(f.touches)
+// limitTouches keeps the touches few: those alike are one, writes go before reads.
+func (f *frame) limitTouches() {
+	f.touches = fewestTouches(f.touches)
 	for _, s := range f.strands {
-		s.touches = few(s.touches)
+		s.touches = fewestTouches(s.touches)
 	}
 }
 
-func few(list []*Touch) []*Touch {
+func fewestTouches(list []*Touch) []*Touch {
 	type key struct {
 		place  Place
 		writes bool
@@ -282,14 +282,15 @@ func (f *frame) summary(handed []held) *summary {
 			continue
 		}
 		out := *t
-		out.after, out.then = f.once(both(t.after, f.after(t.at))), f.once(both(t.then, f.then(t.at)))
+		out.after = f.internSignals(joinSignals(t.after, f.waitedAfter(t.at)))
+		out.then = f.internSignals(joinSignals(t.then, f.givenAfter(t.at)))
 		sum.touches = append(sum.touches, &out)
 	}
 	for _, o := range f.ops {
-		sum.all.waits, sum.all.gives = add(sum.all.waits, o.waits...), add(sum.all.gives, o.gives...)
+		sum.all.waits, sum.all.gives = addSignals(sum.all.waits, o.waits...), addSignals(sum.all.gives, o.gives...)
 	}
 	for _, waits := range f.entered {
-		sum.all.waits = add(sum.all.waits, waits...)
+		sum.all.waits = addSignals(sum.all.waits, waits...)
 	}
 	sum.must = f.surely()
 	for _, s := range f.strands {
@@ -300,15 +301,15 @@ func (f *frame) summary(handed []held) *summary {
 	return sum
 }
 
-// both returns the signals of two lists.
-func both(a, b []signal) []signal {
+// joinSignals returns the signals of two lists.
+func joinSignals(a, b []signal) []signal {
 	switch {
 	case len(a) == 0:
 		return b
 	case len(b) == 0:
 		return a
 	}
-	return add(slices.Clone(a), b...)
+	return addSignals(slices.Clone(a), b...)
 }
 
 // visible reports whether a caller may have a name for the path.
@@ -349,7 +350,7 @@ func (f *frame) surely() []signal {
 		if !ok {
 			continue
 		}
-		waits := strong(both(f.after(ret), f.polled(ret)))
+		waits := strong(joinSignals(f.waitedAfter(ret), f.polled(ret)))
 		if first {
 			must, first = waits, false
 			continue

@@ -98,7 +98,7 @@ func (f *frame) waitsInTested(fn *ssa.Function, from, to ssa.Instruction) bool {
 
 // testee returns the summary of the function outside of the tests that a call runs; nil if it runs none that is known.
 func (f *frame) testee(call ssa.CallInstruction) *summary {
-	site, known := f.only(call)
+	site, known := f.onlyCallee(call)
 	if !known || f.prog.InTestFile(site.Callee) {
 		return nil
 	}
@@ -114,7 +114,7 @@ func unwanted(t, o *Touch) bool {
 	store, ok := t.Instr.(*ssa.Store)
 	load, isLoad := o.Instr.(*ssa.UnOp)
 	return ok && isLoad && changes(store) && slices.ContainsFunc(*load.Referrers(), func(use ssa.Instruction) bool {
-		branch, differs := asked(load, use)
+		branch, differs := branchOn(load, use)
 		return branch != nil && simulation.Fails(branch.Block().Succs[differs])
 	})
 }
@@ -130,8 +130,9 @@ func changes(store *ssa.Store) bool {
 	return false
 }
 
-// asked returns the branch by which use compares a value with its zero value, and which way is taken where they differ.
-func asked(v ssa.Value, use ssa.Instruction) (branch *ssa.If, differs int) {
+// branchOn returns the branch by which use compares a value with its zero value, and which way is taken where
+// they differ.
+func branchOn(v ssa.Value, use ssa.Instruction) (branch *ssa.If, differs int) {
 	switch use := use.(type) {
 	case *ssa.If:
 		return use, 0

@@ -63,16 +63,16 @@ func (u Unit) In() bool {
 	case len(Flag) > 0 && u.Module != "":
 		return slices.Contains(Flag, u.Module)
 	case len(Flag) > 0: // a go command before 1.23 names no module
-		return slices.ContainsFunc(Flag, func(module string) bool { return below(module, u.Path) })
+		return slices.ContainsFunc(Flag, func(module string) bool { return isInModule(module, u.Path) })
 	case u.Module != "":
 		return u.Version == "" && u.Module != "std" && u.Module != "cmd"
 	}
 	return !inGoroot(u.File)
 }
 
-// below reports whether a package is of the module, by its import path alone:
+// isInModule reports whether a package is of the module, by its import path alone:
 // one of a module nested in it is taken for it too.
-func below(module, pkg string) bool {
+func isInModule(module, pkg string) bool {
 	rest, ok := strings.CutPrefix(strings.TrimSuffix(pkg, "_test"), module)
 	return ok && (rest == "" || rest[0] == '/')
 }

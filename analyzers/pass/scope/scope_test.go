@@ -15,7 +15,7 @@ func TestBelow(t *testing.T) {
 		{"m.org/a", "m.org", false},
 		{"m.org/a", "strings", false},
 	} {
-		if got := below(tt.module, tt.pkg); got != tt.want {
+		if got := isInModule(tt.module, tt.pkg); got != tt.want {
 			t.Errorf("package %s of module %s: %v", tt.pkg, tt.module, got)
 		}
 	}

@@ -12,9 +12,9 @@ import (
 // the first type, and their own.
 type names map[*types.Package]map[*types.Var]string
 
-// of returns the name of f; empty for fields of types without a name, and of
+// nameOf returns the name of f; empty for fields of types without a name, and of
 // packages that are not analysed.
-func (n names) of(f *types.Var) string {
+func (n names) nameOf(f *types.Var) string {
 	fields, ok := n[f.Pkg()]
 	if !ok && f.Pkg() != nil {
 		fields = fieldsOf(f.Pkg())
@@ -56,7 +56,7 @@ func (s *Fields) Unless(f *types.Var) (name string, ok bool) {
 	if !s.usable || f == nil || !f.IsField() || s.written[f] || !f.Exported() && !s.open[f] && f.Pkg() == s.pkg {
 		return "", false
 	}
-	name = s.names.of(f)
+	name = s.names.nameOf(f)
 	return name, name != ""
 }
 
@@ -69,7 +69,7 @@ func (s *Fields) Written() []string {
 		if f.Pkg() == s.pkg && !f.Exported() && !s.open[f] {
 			continue
 		}
-		if name := s.names.of(f); name != "" {
+		if name := s.names.nameOf(f); name != "" {
 			all = append(all, name)
 		}
 	}

@@ -24,8 +24,8 @@ func onlyReads(fn *ssa.Function) bool {
 	return knowledge.NameOnlyReads(fn.Name()) && !overwrites(fn)
 }
 
-// boxed marks the fields that a value of type any leads to, unless only readers reach it.
-func (f *finder) boxed(mk *ssa.MakeInterface) {
+// markBoxed marks the fields that a value of type any leads to, unless only readers reach it.
+func (f *finder) markBoxed(mk *ssa.MakeInterface) {
 	iface, ok := mk.Type().Underlying().(*types.Interface)
 	if !ok || iface.NumMethods() > 0 || !leadsToStruct(mk.X.Type()) {
 		return

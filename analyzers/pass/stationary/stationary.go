@@ -83,8 +83,8 @@ func (f *finder) openTypes() {
 	}
 }
 
-// mark notes that a value of type t may be written as a whole while shared.
-func (f *finder) mark(t types.Type, depth int) {
+// markWhole notes that a value of type t may be written as a whole while shared.
+func (f *finder) markWhole(t types.Type, depth int) {
 	markIn(f.written, t, depth)
 	markIn(f.hidden, t, depth)
 }
@@ -115,34 +115,34 @@ func (f *finder) function(fn *ssa.Function) {
 func (f *finder) instruction(instr ssa.Instruction) {
 	switch instr := instr.(type) {
 	case *ssa.Store:
-		f.store(instr)
+		f.markStored(instr)
 	case *ssa.UnOp:
 		markIn(f.hidden, instr.Type(), 0) // loads a struct
 	case *ssa.FieldAddr:
 		if addressTaken(instr) {
 			markAround(f.written, instr)
 			markAround(f.hidden, instr)
-			f.mark(accesspath.FieldOf(instr).Type(), 0)
+			f.markWhole(accesspath.FieldOf(instr).Type(), 0)
 		}
 	case *ssa.Convert:
 		if b, ok := instr.Type().Underlying().(*types.Basic); ok && b.Kind() == types.UnsafePointer {
 			f.markPointee(instr.X.Type())
 		}
 	case *ssa.MakeInterface:
-		f.boxed(instr)
+		f.markBoxed(instr)
 	case ssa.CallInstruction:
-		f.call(instr)
+		f.markCall(instr)
 	}
 }
 
-// store marks the fields that an assignment to a shared object writes.
-func (f *finder) store(st *ssa.Store) {
+// markStored marks the fields that an assignment to a shared object writes.
+func (f *finder) markStored(st *ssa.Store) {
 	markIn(f.hidden, st.Val.Type(), 0)
 	if f.owner.Of(st.Addr, st) == ownership.Fresh {
 		return
 	}
 	markAround(f.written, st.Addr)
-	f.mark(st.Val.Type(), 0)
+	f.markWhole(st.Val.Type(), 0)
 }
 
 // markAround marks the field at addr, and those that it is a part of.
@@ -199,8 +199,8 @@ func indexTaken(at *ssa.IndexAddr) bool {
 	return false
 }
 
-// call marks the structs that a call may write as a whole.
-func (f *finder) call(instr ssa.CallInstruction) {
+// markCall marks the structs that a call may write as a whole.
+func (f *finder) markCall(instr ssa.CallInstruction) {
 	call := instr.Common()
 	if b, ok := call.Value.(*ssa.Builtin); ok {
 		switch b.Name() {
@@ -250,10 +250,10 @@ func overwrites(fn *ssa.Function) bool {
 func (f *finder) markPointee(t types.Type) {
 	switch u := t.Underlying().(type) {
 	case *types.Pointer:
-		f.mark(u.Elem(), 0)
+		f.markWhole(u.Elem(), 0)
 	case *types.Slice:
-		f.mark(u.Elem(), 0)
+		f.markWhole(u.Elem(), 0)
 	case *types.Map:
-		f.mark(u.Elem(), 0)
+		f.markWhole(u.Elem(), 0)
 	}
 }

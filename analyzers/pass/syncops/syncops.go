@@ -113,16 +113,16 @@ func (l *List) function(fn *ssa.Function) {
 		case *ssa.MakeChan: // of a local that is assigned once, traced to here
 			l.Unbuffered[Key{Path: accesspath.Of(instr)}] = unbuffered(instr)
 		case *ssa.Store:
-			l.made(instr)
+			l.noteMade(instr)
 		case *ssa.Go: // of another goroutine, with an order that is not known
 		case ssa.CallInstruction:
-			l.call(instr, add)
+			l.addCall(instr, add)
 		}
 	})
 }
 
-// call recognises close, and the methods of WaitGroup.
-func (l *List) call(call ssa.CallInstruction, add func(finding.Mode, ssa.Value, token.Pos, bool, bool)) {
+// addCall recognises close, and the methods of WaitGroup.
+func (l *List) addCall(call ssa.CallInstruction, add func(finding.Mode, ssa.Value, token.Pos, bool, bool)) {
 	common := call.Common()
 	if b, ok := common.Value.(*ssa.Builtin); ok {
 		if b.Name() == "close" {
@@ -148,8 +148,8 @@ func (l *List) call(call ssa.CallInstruction, add func(finding.Mode, ssa.Value, 
 	}
 }
 
-// made notes channels that are stored in a variable, by their buffer.
-func (l *List) made(st *ssa.Store) {
+// noteMade notes channels that are stored in a variable, by their buffer.
+func (l *List) noteMade(st *ssa.Store) {
 	if _, isChan := st.Val.Type().Underlying().(*types.Chan); !isChan {
 		return
 	}
