@@ -2,8 +2,8 @@
 
 package pointsto
 
-// computing are library packages with functions in assembly that keep no pointers and write to nothing except
-// their arguments.
+// computing are library packages with functions in assembly that keep no pointers and write to nothing except their
+// arguments.
 var computing = map[string]bool{
 	"bytes":                   true,
 	"golang.org/x/sys/cpu":    true,

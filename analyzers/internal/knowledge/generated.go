@@ -25,7 +25,7 @@ var parts = []part{
 		"are library packages, functions and methods that neither send, receive, close, start a\n" +
 			"// goroutine nor store by sync/atomic, except through the functions that they are handed."},
 	{"pointsto/library.go", "pointsto", "computing", assemblyComputes,
-		"are library packages whose functions in assembly keep no pointers and write to nothing except their\n" +
+		"are library packages with functions in assembly that keep no pointers and write to nothing except their\n" +
 			"// arguments."},
 }
 
