@@ -98,6 +98,9 @@ func (s *sections) againInBranch() error {
 	if read != nil && s.file.Sets(read, s.file.LocalsIn(s.branch.Cond)) == nil {
 		return fmt.Errorf("%s: the test does not depend on what was read", s.file.At(s.branch))
 	}
+	if look := s.lookOf(read); look != nil && look.isReplaced() {
+		return look.takeFound(section)
+	}
 	if err := s.meansTheSame(read); err != nil {
 		return err
 	}

@@ -213,6 +213,8 @@ var golden = map[string]string{
 	"guard_entries":               "guarded bar.text bar.mu",
 	"guard_entries_fresh":         "guarded bar.text bar.mu",
 	"recheck_branch":              "one-step table.rows table.mu",
+	"recheck_found_new":           "one-step all mu",
+	"recheck_found_counts":        "one-step cache.m cache.mu",
 	"recheck_branch_deferred":     "one-step circuits mu",
 	"recheck_branch_nil":          "one-step lazy.index lazy.mu",
 	"reorder_field":               "published server.limit",
