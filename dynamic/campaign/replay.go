@@ -217,7 +217,7 @@ func (c *campaign) measureReplays(ctx context.Context) {
 		}
 		c.progress(Event{Kind: Replaying, Run: i + 1, Runs: len(all), Package: all[i].replay.pkg})
 		c.shareReplays(len(all) - i)
-		if c.measureReplay(ctx, &all[i], all[i].replay.ways()); all[i].Evidence.ReplayHits == 0 && all[i].replay.test != "" {
+		if c.measureReplay(ctx, &all[i], c.waysToReplay(&all[i])); all[i].Evidence.ReplayHits == 0 && all[i].replay.test != "" {
 			left = append(left, &all[i])
 		}
 	}
@@ -238,14 +238,18 @@ func (c *campaign) measureReplays(ctx context.Context) {
 func (c *campaign) measureReplay(ctx context.Context, s *shown, ways []replay) {
 	chosen := false
 	for i, r := range ways {
-		if i > 0 && c.isLate() {
+		if i > 0 && c.isTooLate(&r) {
 			return
 		}
-		hits, runs := c.tryReplay(ctx, s, r, 0, selections, 1)
+		tries := selections
+		if i > 0 && r.pause != "" {
+			tries = 1 // there are many of these, and the right one shows the finding at once
+		}
+		hits, runs := c.tryReplay(ctx, s, r, 0, tries, 1)
 		shows := hits > 0
 		if shows {
 			// Those that chose the way do not count.
-			hits, runs = c.tryReplay(ctx, s, r, selections, c.cfg.Replays, c.cfg.Replays)
+			hits, runs = c.tryReplay(ctx, s, r, tries, c.cfg.Replays, c.cfg.Replays)
 		}
 		if ctx.Err() != nil {
 			return

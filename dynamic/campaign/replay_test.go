@@ -163,6 +163,46 @@ func TestWaysToReplayHang(t *testing.T) {
 	}
 }
 
+// A hang is replayed with pauses too: in the functions of the goroutines that wait first, in each order of the
+// goroutines, and in other packages not at all. The run as it was comes before them, and without the monitor there are
+// none.
+func TestHangIsReplayedWithPauses(t *testing.T) {
+	site := func(pkg, function string, line int) plan.Site {
+		return plan.Site{Package: pkg, Function: function, File: "a.go", Line: line, Column: 2, Decision: plan.Monitor}
+	}
+	cfg := &Config{
+		Workspace: &build.Workspace{Module: &build.Module{}}, HoldFlag: "-hold",
+		Plan: &plan.Plan{Sites: []plan.Site{
+			site("m", "Signal", 3), site("m", "Wait", 9), site("m", "Wait", 9), site("other", "Wait", 20),
+		}},
+		Binaries: []build.Binary{{Package: "m", Monitored: true}},
+	}
+	f := &finding.Finding{
+		Accesses: []finding.Access{{
+			Goroutine: &finding.Goroutine{Stack: []finding.Frame{{Function: "m.Wait", File: "a.go"}}},
+		}},
+		Evidence: &finding.Evidence{Blocked: "sync.Cond.Wait", Seed: 7, Test: "m"},
+	}
+	c := &campaign{cfg: cfg, seen: newTally(cfg.Plan, nil)}
+	s := &shown{Finding: f, replay: replayOf(cfg, 100, nil, f)}
+	var got []string
+	for _, w := range c.waysToReplay(s) {
+		got = append(got, strings.TrimSpace(fmt.Sprintf("%d %d %s", w.seed, w.strength, w.pause)))
+	}
+	want := []string{
+		"7 100", "28 0 a.go:9:2@10ms", "29 0 a.go:9:2@10ms", "30 0 a.go:9:2@10ms", "31 0 a.go:9:2@10ms",
+		"7 800", "7 1000", "7 10000",
+		"28 0 a.go:3:2@10ms", "29 0 a.go:3:2@10ms", "30 0 a.go:3:2@10ms", "31 0 a.go:3:2@10ms",
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("%q, want %q", got, want)
+	}
+	cfg.Binaries[0].Monitored = false
+	if ways := c.waysToReplay(s); len(ways) != 4 {
+		t.Errorf("without the monitor: %d ways, want 4", len(ways))
+	}
+}
+
 // A finding of a run by a plan is replayed with the window of that plan.
 func TestReplayHasWindow(t *testing.T) {
 	p := threeSites(t)

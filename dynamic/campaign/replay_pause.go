@@ -1,0 +1,99 @@
+package campaign
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/interlock-go/interlock/analyzers/finding"
+	"github.com/interlock-go/interlock/atomicsets/plan"
+	"github.com/interlock-go/interlock/dynamic/build"
+	"github.com/interlock-go/interlock/dynamic/campaign/internal/stacktext"
+)
+
+// A goroutine that tests something and then waits misses the wake-up that comes in between. Noise at random seldom
+// makes this order twice, and a pause in the right place makes it each time: so a hang that is not seen again by the
+// noise of its run is replayed with one pause, as failures are isolated (isolate.go).
+
+// mostPauses is at how many places a replay tries a pause.
+const mostPauses = 48
+
+// pausePlace is a place at which a replay may hold goroutines.
+type pausePlace struct {
+	at        string
+	isNear    bool // in a function that a goroutine of the finding was in
+	isOfTests bool
+}
+
+// waysToReplay lists what to try for a finding, see [replay.ways]. Pauses in the functions of the goroutines that wait
+// come directly behind the run as it was: a run that does not hang takes no longer than the test. Pauses elsewhere come
+// last.
+func (c *campaign) waysToReplay(s *shown) []replay {
+	ways := s.replay.ways()
+	if !s.replay.held || !c.cfg.auto() || c.cfg.HoldFlag == "" || !c.isMonitored(s.replay.pkg) {
+		return ways
+	}
+	var near, far []replay
+	for _, p := range c.placesToPause(s.Finding) {
+		for order := range uint64(orders) {
+			paused := s.replay
+			paused.strength, paused.only, paused.hold = 0, "", ""
+			paused.seed, paused.pause = orders*s.replay.seed+order, fmt.Sprintf("%s@%v", p.at, pauseLength)
+			if p.isNear {
+				near = append(near, paused)
+			} else {
+				far = append(far, paused)
+			}
+		}
+	}
+	return slices.Concat(ways[:1], near, ways[1:], far)
+}
+
+// isMonitored reports whether the tests of a package run with the monitor.
+func (c *campaign) isMonitored(pkg string) bool {
+	return slices.ContainsFunc(c.cfg.Binaries, func(b build.Binary) bool { return b.Package == pkg && b.Monitored })
+}
+
+// placesToPause lists the acquisitions of locks and the monitored accesses in the packages of the goroutines that a
+// finding is about, those in their functions first.
+func (c *campaign) placesToPause(f *finding.Finding) (all []pausePlace) {
+	functions, packages := map[[2]string]bool{}, map[string]bool{}
+	for _, a := range f.Accesses {
+		if a.Goroutine == nil {
+			continue
+		}
+		for _, frame := range slices.Concat(a.Goroutine.Stack, a.Goroutine.Created) {
+			pkg, function := stacktext.SplitName(frame.Function)
+			functions[[2]string{pkg, function}], packages[pkg] = true, true
+		}
+	}
+	add := func(pkg, function string, at finding.Position) {
+		if packages[pkg] {
+			all = append(all, pausePlace{at.String(), functions[[2]string{pkg, function}], isTestFile(at.File)})
+		}
+	}
+	for _, u := range LockUses(c.seen.pkgs) {
+		if u.Method == "Lock" || u.Method == "RLock" {
+			add(u.Package, u.Function, u.Position)
+		}
+	}
+	for i := range c.cfg.Plan.Sites {
+		if s := &c.cfg.Plan.Sites[i]; s.Decision == plan.Monitor {
+			add(s.Package, s.Function, finding.Position{File: s.File, Line: s.Line, Column: s.Column})
+		}
+	}
+	// Tests start goroutines and wait for them: what they hold there seldom comes between others.
+	slices.SortFunc(all, func(a, b pausePlace) int {
+		return cmp.Or(btoi(b.isNear)-btoi(a.isNear), btoi(a.isOfTests)-btoi(b.isOfTests), strings.Compare(a.at, b.at))
+	})
+	all = slices.Compact(all)
+	return all[:min(len(all), mostPauses)]
+}
+
+// isTooLate reports whether a way to replay a finding is left out, as the time for its replays is over. Pauses are
+// many, so that they end with that time in any campaign.
+func (c *campaign) isTooLate(r *replay) bool {
+	return c.isLate() || r.pause != "" && time.Now().After(c.time.share)
+}
