@@ -217,8 +217,9 @@ func (c *campaign) measureReplays(ctx context.Context) {
 		}
 		c.progress(Event{Kind: Replaying, Run: i + 1, Runs: len(all), Package: all[i].replay.pkg})
 		c.shareReplays(len(all) - i)
-		if c.measureReplay(ctx, &all[i], c.waysToReplay(&all[i])); all[i].Evidence.ReplayHits == 0 && all[i].replay.test != "" {
-			left = append(left, &all[i])
+		s := &all[i]
+		if c.measureReplay(ctx, s, c.waysToReplay(s)); s.Evidence.ReplayHits == 0 && s.replay.test != "" {
+			left = append(left, s)
 		}
 	}
 	// Other tests may have to come before: such runs take longest, and so come last.
