@@ -10,6 +10,7 @@
 //	x.n.Load()    (*rt.AR(&x.n, id)).Load()  atomic read
 //	ch <- v       rt.CR(ch, id) <- v         send
 //	m.Load(k)     (*rt.SMRK(&m, k, id)).Load(k)  a sync.Map is read; SMWK where it may change
+//	ch <- v       rt.CR(ch, id) <- rt.Sent(v)    send
 //	close(ch)     close(rt.CW(ch, id))       close
 //	wg.Add(1)     (*rt.GAW(&wg, id)).Add(1)  Add and Go of a WaitGroup; Wait by rt.GR
 //	go f()        go f(); rt.Forked(id)      a goroutine is started

@@ -123,6 +123,8 @@ func AR[T any](p *T, site uint32) *T { return R(p, site) }
 
 func AW[T any](p *T, site uint32) *T { return W(p, site) }
 
+func Sent[T any](v T) T { return v }
+
 func CR[C any](c C, site uint32) C { return c }
 
 func CW[C any](c C, site uint32) C { return c }

@@ -277,6 +277,9 @@ func (r *rewriter) finish(opts Options) ([]byte, error) {
 		}
 		r.surround(a, rank, textedit.Textf(pre, r.Prefix, r.helper(a)), textedit.Textf(post, a.ID))
 	}
+	if r.usesMonitor() {
+		r.copySent()
+	}
 	r.imports(opts)
 	content, err := r.Edits.Render()
 	if err != nil {

@@ -169,6 +169,9 @@ func Awaiting(statement uint64) {
 //go:norace
 func Close[C ~chan E | ~chan<- E, E any](c C, site uint32) { close(CW(c, site)) }
 
+// Sent stands around a value that is sent, and returns a copy of it.
+func Sent[T any](v T) T { return v }
+
 // GR stands before a call of Wait for the WaitGroup *p. It returns p.
 //
 //go:norace
