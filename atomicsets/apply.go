@@ -39,7 +39,7 @@ func Apply(p *plan.Plan, f *repository.File) ([]Stale, error) {
 		key := a.keys.Section(&s)
 		a.have[key] = true
 		if in := f.Find(key); in != nil {
-			s.Ends = a.ends(&s, in)
+			s.Ends = a.endsLeft(&s, in)
 		}
 		if len(s.Ends) > 0 {
 			addSection(p, s)
@@ -58,8 +58,8 @@ type applier struct {
 	stale []Stale
 }
 
-// ends returns the ends of s that are left, with the A sets that the file has.
-func (a *applier) ends(s *plan.Section, in *repository.Section) []plan.End {
+// endsLeft returns the ends of s that are left, with the A sets that the file has.
+func (a *applier) endsLeft(s *plan.Section, in *repository.Section) []plan.End {
 	var left []plan.End
 	for _, e := range s.Ends {
 		named := in.End(a.keys.End(&e))
@@ -107,7 +107,7 @@ func (a *applier) section(in *repository.Section) {
 // resolve returns the monitored site of an access, or 0, which it complains of.
 func (a *applier) resolve(in *repository.Section, e *repository.End, access repository.Access) uint32 {
 	fn := cmp.Or(access.In, in.Function)
-	id := a.keys.site(in.Package, fn, access)
+	id := a.keys.siteNamed(in.Package, fn, access)
 	switch {
 	case id == 0 && access.In != "": // may be in another package
 	case id == 0:

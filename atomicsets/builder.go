@@ -29,12 +29,12 @@ func Suspicions(findings []*finding.Finding) []Suspicion {
 	var all []Suspicion
 	for _, f := range findings {
 		if len(f.Accesses) == 1 {
-			all = append(all, Suspicion{f.ID, key(f.Accesses[0]), key(f.Accesses[0])})
+			all = append(all, Suspicion{f.ID, keyOfAccess(f.Accesses[0]), keyOfAccess(f.Accesses[0])})
 		}
 		for i, a := range f.Accesses {
 			for _, b := range f.Accesses[i+1:] {
 				if finding.Conflicts(a.Mode, b.Mode) {
-					all = append(all, Suspicion{f.ID, key(a), key(b)})
+					all = append(all, Suspicion{f.ID, keyOfAccess(a), keyOfAccess(b)})
 				}
 			}
 		}
@@ -42,7 +42,7 @@ func Suspicions(findings []*finding.Finding) []Suspicion {
 	return all
 }
 
-func key(a finding.Access) plan.Key {
+func keyOfAccess(a finding.Access) plan.Key {
 	mode := plan.Read
 	switch a.Mode {
 	case finding.Write, finding.AtomicWrite, finding.CloseChan:
@@ -60,8 +60,8 @@ func key(a finding.Access) plan.Key {
 // passes disagree about it, and a run will tell.
 func Build(module string, sites []plan.Site, skips []SkipSite, suspicions []Suspicion) (*plan.Plan, error) {
 	p := &plan.Plan{Version: plan.SchemaVersion, Module: module, Sites: slices.Clone(sites)}
-	slices.SortStableFunc(p.Sites, order)
-	p.Sites = slices.CompactFunc(p.Sites, func(a, b plan.Site) bool { return order(a, b) == 0 })
+	slices.SortStableFunc(p.Sites, compareSites)
+	p.Sites = slices.CompactFunc(p.Sites, func(a, b plan.Site) bool { return compareSites(a, b) == 0 })
 	for i := range p.Sites {
 		p.Sites[i].ID = uint32(i + 1)
 	}
@@ -73,9 +73,9 @@ func Build(module string, sites []plan.Site, skips []SkipSite, suspicions []Susp
 	return p, nil
 }
 
-// order is total on distinct sites. The places come first, so that ids run
+// compareSites is total on distinct sites. The places come first, so that ids run
 // with the text.
-func order(a, b plan.Site) int {
+func compareSites(a, b plan.Site) int {
 	return cmp.Or(
 		cmp.Compare(a.Package, b.Package),
 		cmp.Compare(a.File, b.File),
@@ -115,16 +115,16 @@ func suspect(p *plan.Plan, suspicions []Suspicion) {
 	at := newIndex(p)
 	seen := map[plan.Pair]bool{}
 	for _, s := range suspicions {
-		for _, a := range at.find(s.A) {
-			for _, b := range at.find(s.B) {
+		for _, a := range at.findSites(s.A) {
+			for _, b := range at.findSites(s.B) {
 				pair := plan.Pair{A: min(a.ID, b.ID), B: max(a.ID, b.ID), Finding: s.Finding}
 				if a.Variable != b.Variable || seen[pair] {
 					continue
 				}
 				seen[pair] = true
 				p.Pairs = append(p.Pairs, pair)
-				watch(a)
-				watch(b)
+				markSuspicious(a)
+				markSuspicious(b)
 			}
 		}
 	}
@@ -135,9 +135,9 @@ var proofs = map[plan.Reason]bool{
 	plan.Fresh: true, plan.WholeLocal: true, plan.WholeNotParallel: true, plan.WholeStationary: true,
 }
 
-// watch marks a site as suspicious. Sites that cannot be rewritten stay as
+// markSuspicious marks a site as suspicious. Sites that cannot be rewritten stay as
 // they are.
-func watch(s *plan.Site) {
+func markSuspicious(s *plan.Site) {
 	if s.Decision == plan.Skip && proofs[s.Reason] {
 		s.Decision, s.Reason = plan.Monitor, ""
 	}
@@ -173,10 +173,10 @@ func newIndex(p *plan.Plan) index {
 	return at
 }
 
-// find returns the sites that a place may mean, the variable and the map in it
+// findSites returns the sites that a place may mean, the variable and the map in it
 // alike: those exactly there, or else those that start there, or else all of
 // that mode in the line.
-func (at index) find(k plan.Key) []*plan.Site {
+func (at index) findSites(k plan.Key) []*plan.Site {
 	for _, k := range []plan.Key{k, k.Start()} {
 		m := k
 		m.Map = true

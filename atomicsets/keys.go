@@ -27,7 +27,7 @@ func NewKeys(p *plan.Plan) *Keys {
 	count := map[named]int{}
 	for i := range p.Sites { // by place within a file
 		s := &p.Sites[i]
-		n := named{s.Package, s.Function, repository.Access{Mode: s.Mode, Of: of(s), Expr: oneLine(s.Expr)}}
+		n := named{s.Package, s.Function, repository.Access{Mode: s.Mode, Of: nameOfSite(s), Expr: oneLine(s.Expr)}}
 		count[n]++
 		n.access.Nth = count[n]
 		k.names[s.ID], k.ids[n] = n, s.ID
@@ -35,7 +35,7 @@ func NewKeys(p *plan.Plan) *Keys {
 	return k
 }
 
-func of(s *plan.Site) string {
+func nameOfSite(s *plan.Site) string {
 	switch {
 	case s.Variable.Kind == plan.KindMap:
 		return repository.OfMap
@@ -63,8 +63,8 @@ func (k *Keys) access(site uint32, call *plan.Place) repository.Access {
 	return n.access
 }
 
-// site returns the site with the name, of a function of the package; 0 if there is none.
-func (k *Keys) site(pkg, fn string, a repository.Access) uint32 {
+// siteNamed returns the site with the name, of a function of the package; 0 if there is none.
+func (k *Keys) siteNamed(pkg, fn string, a repository.Access) uint32 {
 	a.In = ""
 	return k.ids[named{pkg, fn, a}]
 }

@@ -48,8 +48,8 @@ func (s Sources) Has(kind string) bool {
 	return s.Inferred
 }
 
-// wants reports whether a section is of a kind that is watched.
-func (s Sources) wants(section *invariants.Section) bool {
+// wantsSection reports whether a section is of a kind that is watched.
+func (s Sources) wantsSection(section *invariants.Section) bool {
 	switch {
 	case section.Declared:
 		return s.User
@@ -105,7 +105,7 @@ func (m *Made) addSections(in *Inputs) error {
 	}
 	var wanted []invariants.Section
 	for _, s := range in.Declared {
-		if in.Sources.wants(&s) {
+		if in.Sources.wantsSection(&s) {
 			wanted = append(wanted, s)
 		}
 	}

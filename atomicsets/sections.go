@@ -56,14 +56,14 @@ func isWatched(p *plan.Plan, s *plan.Section) bool {
 }
 
 func (at index) invariant(from *invariants.Section) (plan.Section, bool) {
-	entry := at.half(&from.Entry)
+	entry := at.siteOfHalf(&from.Entry)
 	if entry == nil {
 		return plan.Section{}, false
 	}
 	s := plan.Section{
 		Kind: plan.Invariant, Package: from.Package, Function: from.Function, File: entry.File,
 		Variables: []plan.Variable{entry.Variable},
-		Entry:     entry.ID, EntryCall: place(from.Entry.Call), Length: from.Length,
+		Entry:     entry.ID, EntryCall: placeOf(from.Entry.Call), Length: from.Length,
 	}
 	switch {
 	case from.Declared:
@@ -77,8 +77,8 @@ func (at index) invariant(from *invariants.Section) (plan.Section, bool) {
 	// An end in the function itself has its site there, one in a callee its call.
 	for i := range from.Ends {
 		h := &from.Ends[i]
-		if end := at.half(h); end != nil && (h.Call != nil || end.Function == s.Function && end.File == s.File) {
-			s.Ends = append(s.Ends, plan.End{Site: end.ID, EndCall: place(h.Call), Allows: allowedIn(&s, entry, end)})
+		if end := at.siteOfHalf(h); end != nil && (h.Call != nil || end.Function == s.Function && end.File == s.File) {
+			s.Ends = append(s.Ends, plan.End{Site: end.ID, EndCall: placeOf(h.Call), Allows: allowedIn(&s, entry, end)})
 			if !slices.Contains(s.Variables, end.Variable) {
 				s.Variables = append(s.Variables, end.Variable)
 			}
@@ -99,8 +99,8 @@ func allowedIn(s *plan.Section, entry, end *plan.Site) []plan.Mode {
 	return Allowed(entry.Mode, end.Mode)
 }
 
-// half returns the monitored site of h, if there is exactly one.
-func (at index) half(h *invariants.Half) *plan.Site {
+// siteOfHalf returns the monitored site of h, if there is exactly one.
+func (at index) siteOfHalf(h *invariants.Half) *plan.Site {
 	sites := at.keys[plan.Key{
 		File: h.File, Line: h.Line, Column: h.Column, Mode: plan.Mode(h.Mode), Map: h.Map, EndLine: h.EndLine,
 		EndCol: h.EndColumn,
@@ -130,7 +130,7 @@ func checked(p *plan.Plan) error {
 
 // section makes one of f's sections, which has no id yet.
 func (at index) section(f *finding.Finding, from *finding.Section) (plan.Section, bool) {
-	entry := at.one(from.Entry, plan.Read)
+	entry := at.onlySiteAt(from.Entry, plan.Read)
 	if entry == nil {
 		return plan.Section{}, false
 	}
@@ -141,7 +141,7 @@ func (at index) section(f *finding.Finding, from *finding.Section) (plan.Section
 		File:      entry.File,
 		Variables: []plan.Variable{entry.Variable},
 		Entry:     entry.ID,
-		EntryCall: place(from.EntryCall),
+		EntryCall: placeOf(from.EntryCall),
 		Length:    from.Length,
 		Own:       from.Own,
 	}
@@ -164,9 +164,9 @@ func sectionName(s *plan.Section, variable string) string {
 
 // addEnd adds to s an end at pos, or in the call that leads there.
 func (at index) addEnd(s *plan.Section, pos finding.Position, call *finding.Position, allows []finding.Mode) {
-	end := at.one(pos, plan.Write)
+	end := at.onlySiteAt(pos, plan.Write)
 	if end == nil && s.Kind != plan.LoadAndStore {
-		end = at.one(pos, plan.Read)
+		end = at.onlySiteAt(pos, plan.Read)
 	}
 	switch {
 	case end == nil:
@@ -174,7 +174,7 @@ func (at index) addEnd(s *plan.Section, pos finding.Position, call *finding.Posi
 	case call != nil && call.File != s.File:
 	case end.ID == s.Entry && call == nil && s.EntryCall == nil:
 	default:
-		e := plan.End{Site: end.ID, EndCall: place(call), Allows: []plan.Mode{}}
+		e := plan.End{Site: end.ID, EndCall: placeOf(call), Allows: []plan.Mode{}}
 		for _, m := range allows {
 			e.Allows = append(e.Allows, plan.Mode(m))
 		}
@@ -185,16 +185,16 @@ func (at index) addEnd(s *plan.Section, pos finding.Position, call *finding.Posi
 	}
 }
 
-func place(p *finding.Position) *plan.Place {
+func placeOf(p *finding.Position) *plan.Place {
 	if p == nil {
 		return nil
 	}
 	return &plan.Place{Line: p.Line, Column: p.Column, EndLine: p.EndLine, EndCol: p.EndColumn}
 }
 
-// one returns the monitored site at pos, plain or atomic, if there is exactly one.
+// onlySiteAt returns the monitored site at pos, plain or atomic, if there is exactly one.
 // That of a map is meant before the variable that holds it.
-func (at index) one(pos finding.Position, mode plan.Mode) *plan.Site {
+func (at index) onlySiteAt(pos finding.Position, mode plan.Mode) *plan.Site {
 	modes := []plan.Mode{plan.Read, plan.AtomicRead}
 	if mode == plan.Write {
 		modes = []plan.Mode{plan.Write, plan.AtomicWrite}

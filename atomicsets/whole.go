@@ -98,34 +98,34 @@ func newJudge(verdicts []plan.Verdict) *judge {
 		if v.Reason != "" {
 			j.safe[v.Site.Key()] = true
 		} else {
-			j.unsafe[useOf(&v.Site)] = true
+			j.unsafe[useOfSite(&v.Site)] = true
 		}
 	}
 	j.at = newIndex(p)
 	return j
 }
 
-func useOf(s *plan.Site) use { return use{s.Package, s.Function, s.Variable} }
+func useOfSite(s *plan.Site) use { return use{s.Package, s.Function, s.Variable} }
 
 func (j *judge) refutes(f *finding.Finding) bool {
 	if len(f.Accesses) == 1 {
-		return j.alone(f.Accesses[0])
+		return j.meetsNone(f.Accesses[0])
 	}
 	for i, a := range f.Accesses {
 		for _, b := range f.Accesses[i+1:] {
-			if finding.Conflicts(a.Mode, b.Mode) && !j.alone(a) && !j.alone(b) {
+			if finding.Conflicts(a.Mode, b.Mode) && !j.meetsNone(a) && !j.meetsNone(b) {
 				return false
 			}
 		}
 	}
-	return slices.ContainsFunc(f.Accesses, j.alone)
+	return slices.ContainsFunc(f.Accesses, j.meetsNone)
 }
 
-// alone reports whether the access, and its function's others to the variable,
+// meetsNone reports whether the access, and its function's others to the variable,
 // meet none of another goroutine.
-func (j *judge) alone(a finding.Access) bool {
-	found := j.at.find(key(a))
+func (j *judge) meetsNone(a finding.Access) bool {
+	found := j.at.findSites(keyOfAccess(a))
 	return len(found) > 0 && !slices.ContainsFunc(found, func(s *plan.Site) bool {
-		return !j.safe[s.Key()] || j.unsafe[useOf(s)]
+		return !j.safe[s.Key()] || j.unsafe[useOfSite(s)]
 	})
 }

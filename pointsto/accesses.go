@@ -15,11 +15,11 @@ func (a *program) countAccesses() {
 	for _, fn := range a.live {
 		a.accessesIn(fn, a.ctx.of[fn])
 	}
-	for _, p := range append(a.all(), slices.Collect(maps.Values(a.lists.elems))...) {
-		p.find().by.add(p.byOutside)
+	for _, p := range append(a.listAll(), slices.Collect(maps.Values(a.lists.elems))...) {
+		p.representative().by.addVerdict(p.byOutside)
 		// External code reads and writes the objects that it has.
-		if a.has(p.contents, unknown|escapesExternal) {
-			p.find().by = accessedBy{anyone, anyone}
+		if a.hasMarks(p.contents, unknown|escapesExternal) {
+			p.representative().by = accessedBy{anyone, anyone}
 		}
 	}
 }
@@ -30,10 +30,10 @@ func (a *program) accessesIn(fn *ssa.Function, ctx context) {
 			switch v := instr.(type) {
 			case *ssa.UnOp:
 				if v.Op == token.MUL {
-					a.noteAccess(v.X, ctx, false, deref(v.X.Type()))
+					a.noteAccess(v.X, ctx, false, pointedType(v.X.Type()))
 				}
 			case *ssa.Store:
-				if !a.has(a.node(v.Addr), shared) || !freshStore(v) {
+				if !a.hasMarks(a.nodeOf(v.Addr), shared) || !freshStore(v) {
 					a.noteAccess(v.Addr, ctx, true, v.Val.Type())
 				}
 			case *ssa.MapUpdate:
@@ -55,17 +55,17 @@ func (a *program) accessesIn(fn *ssa.Function, ctx context) {
 
 // noteAccess notes an access at addr to a value of type t.
 func (a *program) noteAccess(addr ssa.Value, ctx context, write bool, t types.Type) {
-	if !a.has(a.node(addr), shared) {
+	if !a.hasMarks(a.nodeOf(addr), shared) {
 		return
 	}
-	a.at(addr).note(ctx, write)
-	for _, p := range a.whole(t) {
-		p.note(ctx, write)
+	a.locationAt(addr).noteContext(ctx, write)
+	for _, p := range a.partsOfWhole(t) {
+		p.noteContext(ctx, write)
 	}
 }
 
-func (p *location) note(ctx context, write bool) {
-	p = p.find()
+func (p *location) noteContext(ctx context, write bool) {
+	p = p.representative()
 	if write {
 		p.by.writes |= ctx
 	} else {
@@ -75,8 +75,8 @@ func (p *location) note(ctx context, write bool) {
 
 func (a *program) noteMapAccess(m ssa.Value, ctx context, write bool) {
 	t, ok := m.Type().Underlying().(*types.Map)
-	if ok && a.has(a.node(m), shared) {
-		a.mapVal(t).note(ctx, write)
+	if ok && a.hasMarks(a.nodeOf(m), shared) {
+		a.mapVal(t).noteContext(ctx, write)
 	}
 }
 
@@ -97,7 +97,7 @@ func (a *program) noteCallAccesses(common *ssa.CallCommon, ctx context) {
 			m := modelOf(fn)
 			for i, arg := range common.Args {
 				write := len(fn.Blocks) == 0 || m.writes(i)
-				if write || m.reads(i) {
+				if write || m.readsArgument(i) {
 					a.notePointeeAccess(boxedIn(arg), ctx, write)
 				}
 			}
@@ -126,22 +126,22 @@ func boxedIn(v ssa.Value) ssa.Value {
 
 // notePointeeAccess notes an access to the object that v leads to.
 func (a *program) notePointeeAccess(v ssa.Value, ctx context, write bool) {
-	if !a.has(a.node(v), shared) {
+	if !a.hasMarks(a.nodeOf(v), shared) {
 		return
 	}
 	switch u := v.Type().Underlying().(type) {
 	case *types.Slice:
-		a.elemOf(v).note(ctx, write)
-		for _, p := range a.whole(u.Elem()) {
-			p.note(ctx, write)
+		a.elemOf(v).noteContext(ctx, write)
+		for _, p := range a.partsOfWhole(u.Elem()) {
+			p.noteContext(ctx, write)
 		}
 	case *types.Pointer:
 		a.noteAccess(v, ctx, write, u.Elem())
 	}
 }
 
-// all returns every location.
-func (ps *locations) all() []*location {
+// listAll returns every location.
+func (ps *locations) listAll() []*location {
 	var list []*location
 	for _, p := range ps.fields {
 		list = append(list, p)

@@ -64,18 +64,18 @@ func Analyze(p *load.Program, o Options) *Result {
 	}
 	a.calledExternal, a.runs = a.callExternal, a.runAnytime
 	a.graph.grow, a.graph.marked = a.growMarks, a.noteMarks
-	a.reach()
+	a.findReachable()
 	a.callGraph()
 	// The graph of pointers grows with the code that runs, and the code that runs
 	// with the graph: solve goes round until neither does.
 	a.captures()
-	a.solve()
+	a.solveTogether()
 	a.countAccesses()
 	return &Result{program: a}
 }
 
-// reach finds the functions that may run.
-func (a *program) reach() {
+// findReachable finds the functions that may run.
+func (a *program) findReachable() {
 	var roots []*ssa.Function
 	for _, m := range a.loaded.Mains {
 		roots = append(roots, m.Func("init"), m.Func("main"))
@@ -118,7 +118,7 @@ func compareNames(f, g *ssa.Function) int {
 func (a *program) methodsOf(t types.Type) []*ssa.Function { return a.methods[a.receiver(t)] }
 
 // receiver numbers the types that have methods, a type and pointers to it alike.
-func (a *program) receiver(t types.Type) int { return a.id(deref(t)) }
+func (a *program) receiver(t types.Type) int { return a.typeNumber(pointedType(t)) }
 
 func (a *program) callGraph() {
 	set := map[*ssa.Function]bool{}
@@ -178,7 +178,7 @@ func (a *program) buildFlow() {
 		a.noteGlobals(fn)
 		a.function(fn)
 		for _, call := range a.ctx.calls[fn] {
-			a.call(call, a.ctx.to[call])
+			a.addCall(call, a.ctx.to[call])
 		}
 	}
 }
@@ -205,12 +205,12 @@ func (a *program) noteGlobals(fn *ssa.Function) {
 	}
 }
 
-// solve finds out together which goroutines run which code, and which objects they share: each
+// solveTogether finds out together which goroutines run which code, and which objects they share: each
 // bears on the other.
-func (a *program) solve() {
+func (a *program) solveTogether() {
 	for _, m := range a.loaded.Mains {
-		a.ctx.add(m.Func("init"), inInit)
-		a.ctx.add(m.Func("main"), inMain)
+		a.ctx.addContext(m.Func("init"), inInit)
+		a.ctx.addContext(m.Func("main"), inMain)
 	}
 	for fn := range a.enterable() {
 		a.enterFromOutside(fn)
@@ -219,7 +219,7 @@ func (a *program) solve() {
 		a.exposeLibraries()
 	}
 	for fn := range a.ctx.beside {
-		a.graph.mark(a.node(fn), escapes)
+		a.graph.addMarks(a.nodeOf(fn), escapes)
 	}
 	for {
 		a.changed = false
@@ -235,10 +235,10 @@ func (a *program) solve() {
 
 func (a *program) spreadContexts() {
 	for fn := range a.entered {
-		a.ctx.add(fn, anyone)
+		a.ctx.addContext(fn, anyone)
 	}
 	for fn := range a.anytime {
-		a.ctx.add(fn, anyone)
+		a.ctx.addContext(fn, anyone)
 	}
 	a.spreadBoundaries()
 	a.ctx.spread()
@@ -256,7 +256,7 @@ func (a *program) shareGlobals() {
 		}
 		if parallel(by, by) {
 			u.shared, a.changed = true, true
-			a.graph.mark(a.node(g), escapes)
+			a.graph.addMarks(a.nodeOf(g), escapes)
 		}
 	}
 }
@@ -265,11 +265,11 @@ func (a *program) shareGlobals() {
 func (a *program) growMarks(n node, t types.Type, m marks) {
 	within := a.within(t)
 	if a.isInterfaceSlice[n] && isInterfaceSlice(t) {
-		within = []*location{a.lists.elem(n, t.Underlying().(*types.Slice).Elem())}
+		within = []*location{a.lists.elementLocation(n, t.Underlying().(*types.Slice).Elem())}
 	}
 	if c := contentMarks(m); c != 0 {
 		for _, p := range within {
-			a.graph.mark(p.contents, c)
+			a.graph.addMarks(p.contents, c)
 		}
 	}
 	if types.IsInterface(t) {
@@ -297,9 +297,9 @@ func (a *program) noteOutsideAccesses(t types.Type, within []*location, m marks)
 		by.writes = anyone
 	}
 	for _, p := range within {
-		p.byOutside.add(by)
-		for _, part := range a.whole(p.typ) {
-			part.byOutside.add(by)
+		p.byOutside.addVerdict(by)
+		for _, part := range a.partsOfWhole(p.typ) {
+			part.byOutside.addVerdict(by)
 		}
 	}
 }
@@ -311,7 +311,7 @@ func (a *program) printNode(n node, t types.Type) {
 			continue
 		}
 		if types.Identical(fn.Params[0].Type(), t) {
-			a.connect(n, a.node(fn.Params[0]), flow)
+			a.connect(n, a.nodeOf(fn.Params[0]), flow)
 		}
 		a.runAnytime(fn)
 	}

@@ -28,34 +28,34 @@ func calleesOf(g *callgraph.Graph) callees {
 	return all
 }
 
-// call adds the flow of a call to and from its callees.
-func (f *flows) call(call ssa.CallInstruction, to []*ssa.Function) {
+// addCall adds the flow of a call to and from its callees.
+func (f *flows) addCall(call ssa.CallInstruction, to []*ssa.Function) {
 	common := call.Common()
 	if b, ok := common.Value.(*ssa.Builtin); ok {
 		f.builtin(call, b)
 		return
 	}
 	if _, isGo := call.(*ssa.Go); isGo && !runsAtOnce(call) {
-		f.share(common)
+		f.shareArguments(common)
 	}
 	if common.StaticCallee() == nil {
 		// External code may have returned the function that is called here.
-		n := f.node(common.Value)
+		n := f.nodeOf(common.Value)
 		f.dynamic[n] = append(f.dynamic[n], call)
-		if f.has(n, unknown) {
+		if f.hasMarks(n, unknown) {
 			f.calledExternal(call)
 		}
 	}
 	for _, fn := range to {
-		f.into(call, fn)
+		f.flowInto(call, fn)
 	}
 }
 
-// share marks all that a go statement hands over as reachable from another goroutine.
-func (f *flows) share(common *ssa.CallCommon) {
-	f.mark(f.node(common.Value), escapes)
+// shareArguments marks all that a go statement hands over as reachable from another goroutine.
+func (f *flows) shareArguments(common *ssa.CallCommon) {
+	f.addMarks(f.nodeOf(common.Value), escapes)
 	for _, a := range common.Args {
-		f.mark(f.node(a), escapes)
+		f.addMarks(f.nodeOf(a), escapes)
 	}
 }
 
@@ -64,9 +64,9 @@ func (f *flows) share(common *ssa.CallCommon) {
 func (f *flows) flowToExternal(call ssa.CallInstruction) {
 	common := call.Common()
 	for _, a := range common.Args {
-		f.mark(f.node(a), escapesExternal)
+		f.addMarks(f.nodeOf(a), escapesExternal)
 	}
-	f.resultsFrom(call, func(_ int, n node) { f.mark(n, unknown) })
+	f.resultsFrom(call, func(_ int, n node) { f.addMarks(n, unknown) })
 }
 
 // resultsFrom calls do for each result of the call that holds pointers.
@@ -82,8 +82,8 @@ func (f *flows) resultsFrom(call ssa.CallInstruction, do func(i int, n node)) {
 	}
 }
 
-// into adds the flow between a call and one of its callees.
-func (f *flows) into(call ssa.CallInstruction, fn *ssa.Function) {
+// flowInto adds the flow between a call and one of its callees.
+func (f *flows) flowInto(call ssa.CallInstruction, fn *ssa.Function) {
 	args := call.Common().Args
 	if call.Common().IsInvoke() {
 		args = append([]ssa.Value{call.Common().Value}, args...)
@@ -99,7 +99,7 @@ func (f *flows) into(call ssa.CallInstruction, fn *ssa.Function) {
 		return // the target of As, which has a model
 	}
 	if looksOnly(call) {
-		f.mark(f.node(args[0]), printed) // without the calls
+		f.addMarks(f.nodeOf(args[0]), printed) // without the calls
 		return
 	}
 	if m.apply != nil {
@@ -121,11 +121,11 @@ func (f *flows) into(call ssa.CallInstruction, fn *ssa.Function) {
 		if i == 0 && call.Common().IsInvoke() {
 			// Of all that the interface may hold only values with the method's
 			// receiver as their type come here.
-			f.connect(f.valuesOf(f.id(p.Type()), p.Type()), f.node(p), flow)
-			f.connect(f.node(args[0]), f.node(p), foreign)
+			f.connect(f.valuesOf(f.typeNumber(p.Type()), p.Type()), f.nodeOf(p), flow)
+			f.connect(f.nodeOf(args[0]), f.nodeOf(p), foreign)
 			continue
 		}
-		f.connect(f.node(args[i]), f.node(p), flow)
+		f.connect(f.nodeOf(args[i]), f.nodeOf(p), flow)
 	}
 	f.resultsFrom(call, func(i int, n node) { f.connect(f.result(fn, fn.Signature, i), n, flow) })
 }
@@ -134,24 +134,24 @@ func (f *flows) builtin(call ssa.CallInstruction, b *ssa.Builtin) {
 	args := call.Common().Args
 	v, _ := call.(*ssa.Call)
 	if _, isGo := call.(*ssa.Go); isGo {
-		f.share(call.Common())
+		f.shareArguments(call.Common())
 	}
 	switch b.Name() {
 	case "append":
 		if v == nil {
 			return
 		}
-		f.connect(f.node(args[0]), f.node(v), flow)
-		f.setObject(f.node(v)) // the elements may have moved
+		f.connect(f.nodeOf(args[0]), f.nodeOf(v), flow)
+		f.setObject(f.nodeOf(v)) // the elements may have moved
 		f.appended(args[1], v)
 	case "copy":
 		f.appended(args[1], args[0])
 	case "recover":
 		if v != nil {
-			f.connect(f.panics, f.node(v), flow)
+			f.connect(f.panics, f.nodeOf(v), flow)
 		}
 	case "ssa:wrapnilchk":
-		f.connect(f.node(args[0]), f.node(v), flow)
+		f.connect(f.nodeOf(args[0]), f.nodeOf(v), flow)
 	case "Add", "Slice", "SliceData", "StringData":
 		f.unsafeBuiltin(v, args[0])
 	}
@@ -163,16 +163,16 @@ func (f *flows) unsafeBuiltin(v *ssa.Call, x ssa.Value) {
 	if v == nil {
 		return
 	}
-	f.connect(f.node(x), f.node(v), flow)
+	f.connect(f.nodeOf(x), f.nodeOf(v), flow)
 	for _, side := range []ssa.Value{x, v} {
 		switch u := side.Type().Underlying().(type) {
 		case *types.Pointer:
-			f.merge(f.elem(u.Elem()), f.deref(u.Elem()))
+			f.mergeLocations(f.elementLocation(u.Elem()), f.pointeeLocation(u.Elem()))
 		case *types.Slice:
-			f.merge(f.elemOf(side), f.deref(u.Elem()))
+			f.mergeLocations(f.elemOf(side), f.pointeeLocation(u.Elem()))
 		default: // unsafe.Pointer, or the bytes of a string
-			f.mark(f.node(v), unknown)
-			f.mark(f.node(x), escapesExternal)
+			f.addMarks(f.nodeOf(v), unknown)
+			f.addMarks(f.nodeOf(x), escapesExternal)
 		}
 	}
 }

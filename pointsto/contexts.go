@@ -20,7 +20,7 @@ const anyone = inInit | inMain | started | early
 // accessedBy records which goroutines read and which write a location.
 type accessedBy struct{ reads, writes context }
 
-func (u *accessedBy) add(v accessedBy) {
+func (u *accessedBy) addVerdict(v accessedBy) {
 	u.reads |= v.reads
 	u.writes |= v.writes
 }
@@ -49,7 +49,7 @@ type contexts struct {
 	beside map[*ssa.Function]bool
 }
 
-func (c *contexts) add(fn *ssa.Function, ctx context) {
+func (c *contexts) addContext(fn *ssa.Function, ctx context) {
 	if old := c.of[fn]; old|ctx != old {
 		if old == 0 {
 			c.found(fn)
@@ -85,9 +85,9 @@ func (c *contexts) throughCall(ctx context, call ssa.CallInstruction) {
 	ctx = c.inCall(call, ctx)
 	for _, fn := range c.to[call] {
 		if c.beside[fn] {
-			c.add(fn, ctx|started)
+			c.addContext(fn, ctx|started)
 		} else {
-			c.add(fn, ctx)
+			c.addContext(fn, ctx)
 		}
 	}
 }

@@ -27,7 +27,7 @@ type boundaryKey struct {
 
 // boundaryOf returns the boundary for functions of a type.
 func (a *program) boundaryOf(method string, sig *types.Signature) *boundary {
-	key := boundaryKey{method, a.id(sig)}
+	key := boundaryKey{method, a.typeNumber(sig)}
 	d := a.boundaries[key]
 	if d == nil {
 		d = new(boundary)
@@ -46,7 +46,7 @@ func (a *program) nodeOfType(t types.Type) node {
 	if !holdsPointers(t, 0) {
 		return none
 	}
-	return a.add(t)
+	return a.addNode(t)
 }
 
 // callExternal adds the flow of a call with a function, or an object with the method, that
@@ -63,11 +63,11 @@ func (a *program) callExternal(call ssa.CallInstruction) {
 	d := a.boundaryOf(method, common.Signature())
 	for i, arg := range common.Args {
 		if i < len(d.params) {
-			a.connect(a.node(arg), d.params[i], flow)
+			a.connect(a.nodeOf(arg), d.params[i], flow)
 		}
 	}
 	a.resultsFrom(call, func(i int, n node) {
-		a.mark(n, unknown)
+		a.addMarks(n, unknown)
 		a.connect(d.results[i], n, flow)
 	})
 	a.boundaryCalls = append(a.boundaryCalls, boundaryCall{call, d})
@@ -83,7 +83,7 @@ func (a *program) makesFuncs() bool { return a.opts.Open || a.byName }
 
 func (a *program) argumentsEscape(call ssa.CallInstruction) {
 	for _, arg := range call.Common().Args {
-		a.mark(a.node(arg), escapesExternal)
+		a.addMarks(a.nodeOf(arg), escapesExternal)
 	}
 }
 
@@ -99,7 +99,7 @@ func (a *program) spreadBoundaries() {
 		by := a.ctx.inCall(c.call, a.ctx.of[c.call.Parent()])
 		c.boundary.by |= by
 		for _, fn := range c.boundary.to {
-			a.ctx.add(fn, c.boundary.by)
+			a.ctx.addContext(fn, c.boundary.by)
 		}
 	}
 }
@@ -120,11 +120,11 @@ func (a *program) escapeFunc(fn *ssa.Function) {
 	d.to = append(d.to, fn)
 	a.changed = true
 	if method != "" {
-		a.mark(a.node(fn.Params[0]), unknown)
+		a.addMarks(a.nodeOf(fn.Params[0]), unknown)
 	}
 	for i, p := range params {
 		if i < len(d.params) {
-			a.connect(d.params[i], a.node(p), flow)
+			a.connect(d.params[i], a.nodeOf(p), flow)
 		}
 	}
 	for i, r := range d.results {
@@ -189,9 +189,9 @@ func (a *program) enterFromOutside(fn *ssa.Function) {
 	}
 	a.entered[fn], a.changed = true, true
 	for _, p := range fn.Params {
-		a.mark(a.node(p), unknown)
+		a.addMarks(a.nodeOf(p), unknown)
 	}
 	for i := range fn.Signature.Results().Len() {
-		a.mark(a.result(fn, fn.Signature, i), escapesExternal)
+		a.addMarks(a.result(fn, fn.Signature, i), escapesExternal)
 	}
 }

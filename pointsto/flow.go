@@ -44,14 +44,14 @@ func newFlows() *flows {
 	}
 }
 
-// node returns the node of v, or none if v holds no pointers.
-func (f *flows) node(v ssa.Value) node {
+// nodeOf returns the node of v, or none if v holds no pointers.
+func (f *flows) nodeOf(v ssa.Value) node {
 	if n, ok := f.nodes[v]; ok {
 		return n
 	}
 	n := none
 	if _, isConst := v.(*ssa.Const); !isConst && holdsPointers(v.Type(), 0) {
-		n = f.add(v.Type())
+		n = f.addNode(v.Type())
 	}
 	f.nodes[v] = n
 	switch v := v.(type) {
@@ -75,20 +75,20 @@ func (f *flows) cellOf(n node, v ssa.Value) {
 // variable returns the location of the variable with the address v, or nil for
 // structs and arrays, as their fields and elements have locations.
 func (f *flows) variable(v ssa.Value) *location {
-	switch deref(v.Type()).Underlying().(type) {
+	switch pointedType(v.Type()).Underlying().(type) {
 	case *types.Struct, *types.Array:
 		return nil
 	}
-	return f.locations.cell(v)
+	return f.locations.variableLocation(v)
 }
 
-func (f *flows) part(v ssa.Value, i int, t types.Type) node {
+func (f *flows) partOf(v ssa.Value, i int, t types.Type) node {
 	key := part{v, i}
 	n, ok := f.parts[key]
 	if !ok {
 		n = none
 		if holdsPointers(t, 0) {
-			n = f.add(t)
+			n = f.addNode(t)
 		}
 		f.parts[key] = n
 	}
@@ -98,16 +98,16 @@ func (f *flows) part(v ssa.Value, i int, t types.Type) node {
 // result returns the node of result i of a function or call.
 func (f *flows) result(v ssa.Value, sig *types.Signature, i int) node {
 	if _, isCall := v.(*ssa.Call); isCall && sig.Results().Len() == 1 {
-		return f.node(v)
+		return f.nodeOf(v)
 	}
-	return f.part(v, i, sig.Results().At(i).Type())
+	return f.partOf(v, i, sig.Results().At(i).Type())
 }
 
-// at returns the location that the address addr belongs to.
-func (f *flows) at(addr ssa.Value) *location {
+// locationAt returns the location that the address addr belongs to.
+func (f *flows) locationAt(addr ssa.Value) *location {
 	switch addr := addr.(type) {
 	case *ssa.FieldAddr:
-		return f.field(deref(addr.X.Type()), addr.Field)
+		return f.fieldLocation(pointedType(addr.X.Type()), addr.Field)
 	case *ssa.IndexAddr:
 		return f.elemOf(addr.X)
 	case *ssa.Global, *ssa.Alloc:
@@ -116,10 +116,10 @@ func (f *flows) at(addr ssa.Value) *location {
 		}
 	case *ssa.FreeVar:
 		if v := f.captured(addr); v != nil {
-			return f.at(v)
+			return f.locationAt(v)
 		}
 	}
-	return f.deref(deref(addr.Type()))
+	return f.pointeeLocation(pointedType(addr.Type()))
 }
 
 // captured returns the variable that fv is the address of, or nil.
@@ -162,51 +162,51 @@ func (f *flows) function(fn *ssa.Function) {
 func (f *flows) keptPointers(instr ssa.Instruction) {
 	switch v := instr.(type) {
 	case *ssa.FieldAddr:
-		f.connect(f.node(v.X), f.node(v), derived)
+		f.connect(f.nodeOf(v.X), f.nodeOf(v), derived)
 		isKept := isKept(v)
 		if isKept {
-			f.keepPointer(v, f.at(v))
+			f.keepPointer(v, f.locationAt(v))
 		}
-		f.subObject(f.at(v), f.node(v), isKept)
+		f.subObject(f.locationAt(v), f.nodeOf(v), isKept)
 	case *ssa.IndexAddr:
-		f.connect(f.node(v.X), f.node(v), flow)
+		f.connect(f.nodeOf(v.X), f.nodeOf(v), flow)
 		if isKept(v) {
-			f.keepPointer(v, f.at(v))
+			f.keepPointer(v, f.locationAt(v))
 		}
 	case *ssa.Alloc:
-		n := f.node(v)
+		n := f.nodeOf(v)
 		f.setObject(n)
 		f.cellOf(n, v)
 		if isKept(v) && f.variable(v) != nil {
-			f.keepPointer(v, f.at(v))
+			f.keepPointer(v, f.locationAt(v))
 		}
 	}
 	for _, op := range instr.Operands(nil) {
 		if g, ok := (*op).(*ssa.Global); ok && f.variable(g) != nil && !isDirect(g, instr) {
-			f.keepPointer(g, f.at(g))
+			f.keepPointer(g, f.locationAt(g))
 		}
 	}
 }
 
 // keepPointer records that a pointer to p is a value of its own.
 func (f *flows) keepPointer(addr ssa.Value, p *location) {
-	t := deref(addr.Type())
+	t := pointedType(addr.Type())
 	switch t.Underlying().(type) {
 	case *types.Struct:
 		return // reached by its fields
 	case *types.Array:
 		return
 	}
-	f.merge(p, f.deref(t))
+	f.mergeLocations(p, f.pointeeLocation(t))
 }
 
 // subObject records that n is the address of field p. If it is kept, the field is an
 // object by itself, which a pointer leads to without its struct, and all
 // accesses to the field may meet it.
 func (f *flows) subObject(p *location, n node, kept bool) {
-	p = p.find()
+	p = p.representative()
 	if p.sub == none {
-		p.sub = f.add(nil)
+		p.sub = f.addNode(nil)
 	}
 	for _, t := range f.types[n] {
 		f.addType(p.sub, t)
@@ -252,39 +252,39 @@ func (f *flows) instruction(fn *ssa.Function, instr ssa.Instruction) {
 	switch v := instr.(type) {
 	case *ssa.Phi:
 		for _, e := range v.Edges {
-			f.connect(f.node(e), f.node(v), flow)
+			f.connect(f.nodeOf(e), f.nodeOf(v), flow)
 		}
 	case *ssa.ChangeType:
-		f.connect(f.node(v.X), f.node(v), flow)
+		f.connect(f.nodeOf(v.X), f.nodeOf(v), flow)
 		f.mergeTypes(v.X.Type(), v.Type(), 0)
 	case *ssa.Convert:
 		f.convert(v, v.X)
 	case *ssa.MultiConvert:
 		f.convert(v, v.X)
 	case *ssa.ChangeInterface:
-		f.connect(f.node(v.X), f.node(v), flow)
+		f.connect(f.nodeOf(v.X), f.nodeOf(v), flow)
 	case *ssa.SliceToArrayPointer:
-		f.connect(f.node(v.X), f.node(v), flow)
-		f.merge(f.elemOf(v.X), f.elemOf(v))
+		f.connect(f.nodeOf(v.X), f.nodeOf(v), flow)
+		f.mergeLocations(f.elemOf(v.X), f.elemOf(v))
 	case *ssa.Slice:
-		f.slice(v)
+		f.addSlice(v)
 	case *ssa.MakeInterface:
-		f.connect(f.node(v.X), f.valuesOf(f.id(v.X.Type()), v.X.Type()), flow)
-		f.connect(f.node(v.X), f.node(v), flow)
+		f.connect(f.nodeOf(v.X), f.valuesOf(f.typeNumber(v.X.Type()), v.X.Type()), flow)
+		f.connect(f.nodeOf(v.X), f.nodeOf(v), flow)
 	case *ssa.TypeAssert:
 		f.assert(v)
 	case *ssa.MakeMap, *ssa.MakeChan, *ssa.MakeSlice:
-		f.setObject(f.node(v.(ssa.Value)))
+		f.setObject(f.nodeOf(v.(ssa.Value)))
 	case *ssa.MakeClosure:
 		f.closure(v)
 	case *ssa.Extract:
-		f.connect(f.part(v.Tuple, v.Index, v.Type()), f.node(v), flow)
+		f.connect(f.partOf(v.Tuple, v.Index, v.Type()), f.nodeOf(v), flow)
 	case *ssa.Return:
 		for i, r := range v.Results {
-			f.connect(f.node(r), f.result(fn, fn.Signature, i), flow)
+			f.connect(f.nodeOf(r), f.result(fn, fn.Signature, i), flow)
 		}
 	case *ssa.Panic:
-		f.connect(f.node(v.X), f.panics, flow)
+		f.connect(f.nodeOf(v.X), f.panics, flow)
 	default:
 		f.memory(instr)
 	}
@@ -295,35 +295,35 @@ func (f *flows) instruction(fn *ssa.Function, instr ssa.Instruction) {
 func (f *flows) memory(instr ssa.Instruction) {
 	switch v := instr.(type) {
 	case *ssa.UnOp:
-		f.load(v)
+		f.addLoad(v)
 	case *ssa.Store:
-		f.connect(f.node(v.Val), f.at(v.Addr).contents, flow)
+		f.connect(f.nodeOf(v.Val), f.locationAt(v.Addr).contents, flow)
 	case *ssa.Field:
-		f.connect(f.field(v.X.Type(), v.Field).contents, f.node(v), flow)
+		f.connect(f.fieldLocation(v.X.Type(), v.Field).contents, f.nodeOf(v), flow)
 	case *ssa.Index:
-		f.connect(f.elem(v.Type()).contents, f.node(v), flow)
+		f.connect(f.elementLocation(v.Type()).contents, f.nodeOf(v), flow)
 	case *ssa.Lookup:
 		f.lookup(v)
 	case *ssa.MapUpdate:
 		m := v.Map.Type().Underlying().(*types.Map)
-		f.connect(f.node(v.Key), f.mapKey(m).contents, flow)
-		f.connect(f.node(v.Value), f.mapVal(m).contents, flow)
+		f.connect(f.nodeOf(v.Key), f.mapKey(m).contents, flow)
+		f.connect(f.nodeOf(v.Value), f.mapVal(m).contents, flow)
 	case *ssa.Next:
-		f.next(v)
+		f.addNext(v)
 	case *ssa.Send:
-		f.connect(f.node(v.X), f.messages(v.Chan.Type().Underlying().(*types.Chan)).contents, flow)
+		f.connect(f.nodeOf(v.X), f.messages(v.Chan.Type().Underlying().(*types.Chan)).contents, flow)
 	case *ssa.Select:
 		f.selects(v)
 	}
 }
 
 func (f *flows) closure(mk *ssa.MakeClosure) {
-	n := f.node(mk)
+	n := f.nodeOf(mk)
 	f.setObject(n)
 	fn := mk.Fn.(*ssa.Function)
 	for i, b := range mk.Bindings {
-		f.connect(f.node(b), f.node(fn.FreeVars[i]), flow)
-		f.connect(f.node(b), n, holds)
+		f.connect(f.nodeOf(b), f.nodeOf(fn.FreeVars[i]), flow)
+		f.connect(f.nodeOf(b), n, holds)
 	}
 	for i, fv := range fn.FreeVars { // those that cannot be resolved to one variable
 		if _, isPointer := fv.Type().Underlying().(*types.Pointer); isPointer && f.captured(fv) == nil && fn.Parent() != nil {
@@ -332,9 +332,9 @@ func (f *flows) closure(mk *ssa.MakeClosure) {
 	}
 	// A closure leads to its function; a test that runs beside others has all
 	// that it captures there.
-	f.connect(f.node(fn), n, flow)
+	f.connect(f.nodeOf(fn), n, flow)
 	if f.beside[fn] {
-		f.mark(n, escapes)
+		f.addMarks(n, escapes)
 	}
 }
 
@@ -342,7 +342,7 @@ func (f *flows) keepBound(v ssa.Value) {
 	switch v := v.(type) {
 	case *ssa.Alloc:
 		if f.variable(v) != nil {
-			f.keepPointer(v, f.at(v))
+			f.keepPointer(v, f.locationAt(v))
 		}
 	case *ssa.FreeVar:
 		if bound := f.captured(v); bound != nil {
@@ -351,36 +351,36 @@ func (f *flows) keepBound(v ssa.Value) {
 	}
 }
 
-func (f *flows) load(v *ssa.UnOp) {
+func (f *flows) addLoad(v *ssa.UnOp) {
 	switch v.Op {
 	case token.MUL:
-		f.connect(f.at(v.X).contents, f.node(v), flow)
+		f.connect(f.locationAt(v.X).contents, f.nodeOf(v), flow)
 	case token.ARROW:
-		to := f.node(v)
+		to := f.nodeOf(v)
 		if v.CommaOk {
-			to = f.part(v, 0, v.Type().(*types.Tuple).At(0).Type())
+			to = f.partOf(v, 0, v.Type().(*types.Tuple).At(0).Type())
 		}
 		f.connect(f.messages(v.X.Type().Underlying().(*types.Chan)).contents, to, flow)
 	}
 }
 
 func (f *flows) assert(v *ssa.TypeAssert) {
-	to := f.node(v)
+	to := f.nodeOf(v)
 	if v.CommaOk {
-		to = f.part(v, 0, v.AssertedType)
+		to = f.partOf(v, 0, v.AssertedType)
 	}
-	from := f.valuesOf(f.id(v.AssertedType), v.AssertedType)
+	from := f.valuesOf(f.typeNumber(v.AssertedType), v.AssertedType)
 	if i, ok := v.AssertedType.Underlying().(*types.Interface); ok {
 		if i.NumMethods() == 0 {
-			f.connect(f.node(v.X), to, flow)
+			f.connect(f.nodeOf(v.X), to, flow)
 			return
 		}
-		from = f.implementersOf(f.id(v.AssertedType), i)
+		from = f.implementersOf(f.typeNumber(v.AssertedType), i)
 	}
 	// Of all that the interface may hold only that comes out which has the
 	// type.
 	f.connect(from, to, flow)
-	f.connect(f.node(v.X), to, foreign)
+	f.connect(f.nodeOf(v.X), to, foreign)
 }
 
 func (f *flows) lookup(v *ssa.Lookup) {
@@ -388,20 +388,20 @@ func (f *flows) lookup(v *ssa.Lookup) {
 	if !ok {
 		return
 	}
-	to := f.node(v)
+	to := f.nodeOf(v)
 	if v.CommaOk {
-		to = f.part(v, 0, m.Elem())
+		to = f.partOf(v, 0, m.Elem())
 	}
 	f.connect(f.mapVal(m).contents, to, flow)
 }
 
-func (f *flows) next(v *ssa.Next) {
+func (f *flows) addNext(v *ssa.Next) {
 	if v.IsString {
 		return
 	}
 	m := v.Iter.(*ssa.Range).X.Type().Underlying().(*types.Map)
-	f.connect(f.mapKey(m).contents, f.part(v, 1, m.Key()), flow)
-	f.connect(f.mapVal(m).contents, f.part(v, 2, m.Elem()), flow)
+	f.connect(f.mapKey(m).contents, f.partOf(v, 1, m.Key()), flow)
+	f.connect(f.mapVal(m).contents, f.partOf(v, 2, m.Elem()), flow)
 }
 
 func (f *flows) selects(v *ssa.Select) {
@@ -409,10 +409,10 @@ func (f *flows) selects(v *ssa.Select) {
 	for _, s := range v.States {
 		c := s.Chan.Type().Underlying().(*types.Chan)
 		if s.Dir == types.SendOnly {
-			f.connect(f.node(s.Send), f.messages(c).contents, flow)
+			f.connect(f.nodeOf(s.Send), f.messages(c).contents, flow)
 			continue
 		}
-		f.connect(f.messages(c).contents, f.part(v, received, c.Elem()), flow)
+		f.connect(f.messages(c).contents, f.partOf(v, received, c.Elem()), flow)
 		received++
 	}
 }
@@ -423,19 +423,19 @@ func (f *flows) convert(v, x ssa.Value) {
 	switch {
 	case isUnsafe(to):
 		if !addressOnly(v.(ssa.Instruction)) {
-			f.mark(f.node(x), escapesExternal)
+			f.addMarks(f.nodeOf(x), escapesExternal)
 		}
-		f.mark(f.node(v), unknown)
+		f.addMarks(f.nodeOf(v), unknown)
 	case isUnsafe(from):
-		f.mark(f.node(x), escapesExternal)
-		f.mark(f.node(v), unknown)
+		f.addMarks(f.nodeOf(x), escapesExternal)
+		f.addMarks(f.nodeOf(v), unknown)
 	default:
 		if _, isSlice := to.(*types.Slice); isSlice {
 			if b, ok := from.(*types.Basic); ok && b.Info()&types.IsString != 0 {
-				f.setObject(f.node(v)) // []byte(string)
+				f.setObject(f.nodeOf(v)) // []byte(string)
 			}
 		}
-		f.connect(f.node(x), f.node(v), flow)
+		f.connect(f.nodeOf(x), f.nodeOf(v), flow)
 		f.mergeTypes(x.Type(), v.Type(), 0)
 	}
 }

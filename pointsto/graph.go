@@ -76,7 +76,7 @@ type event struct {
 	new  marks
 }
 
-func (g *graph) add(t types.Type) node {
+func (g *graph) addNode(t types.Type) node {
 	n := node(len(g.marks))
 	g.marks = append(g.marks, 0)
 	g.object = append(g.object, false)
@@ -107,8 +107,8 @@ func (g *graph) addType(n node, t types.Type) {
 func (g *graph) setObject(n node) {
 	if n != none && !g.object[n] {
 		g.object[n] = true
-		if g.has(n, escapes) {
-			g.mark(n, shared)
+		if g.hasMarks(n, escapes) {
+			g.addMarks(n, shared)
 		}
 	}
 }
@@ -116,7 +116,7 @@ func (g *graph) setObject(n node) {
 // setCell records that n is the address of a variable with these contents.
 func (g *graph) setCell(n, contents node) {
 	g.cell[n] = contents
-	g.mark(contents, contentMarks(g.marks[n]))
+	g.addMarks(contents, contentMarks(g.marks[n]))
 }
 
 // connect lets the marks of kind k through between from and to.
@@ -130,17 +130,17 @@ func (g *graph) connect(from, to node, k kind) {
 	if k == flow && g.isInterfaceSlice[from] && g.isInterfaceSlice[to] {
 		g.joined(from, to)
 	}
-	g.mark(to, g.marks[from]&forward&through[k])
-	g.mark(from, g.marks[to]&backward&through[k])
+	g.addMarks(to, g.marks[from]&forward&through[k])
+	g.addMarks(from, g.marks[to]&backward&through[k])
 }
 
-// unify makes one of the contents of two locations.
-func (g *graph) unify(a, b node) {
+// unifyContents makes one of the contents of two locations.
+func (g *graph) unifyContents(a, b node) {
 	g.connect(a, b, flow)
 	g.connect(b, a, flow)
 }
 
-func (g *graph) mark(n node, m marks) {
+func (g *graph) addMarks(n node, m marks) {
 	if n == none {
 		return
 	}
@@ -156,7 +156,7 @@ func (g *graph) mark(n node, m marks) {
 	}
 }
 
-func (g *graph) has(n node, m marks) bool { return n != none && g.marks[n]&m != 0 }
+func (g *graph) hasMarks(n node, m marks) bool { return n != none && g.marks[n]&m != 0 }
 
 // spread carries marks on until nothing changes.
 func (g *graph) spread() {
@@ -165,15 +165,15 @@ func (g *graph) spread() {
 		g.work = g.work[:len(g.work)-1]
 		if m := e.new & forward; m != 0 {
 			for i := g.out[e.node]; i >= 0; i = g.edges[i].nextOut {
-				g.mark(g.edges[i].to, m&through[g.edges[i].kind])
+				g.addMarks(g.edges[i].to, m&through[g.edges[i].kind])
 			}
 		}
 		if m := e.new & backward; m != 0 {
 			for i := g.in[e.node]; i >= 0; i = g.edges[i].nextIn {
-				g.mark(g.edges[i].from, m&through[g.edges[i].kind])
+				g.addMarks(g.edges[i].from, m&through[g.edges[i].kind])
 			}
 		}
-		g.mark(g.cell[e.node], contentMarks(e.new))
+		g.addMarks(g.cell[e.node], contentMarks(e.new))
 		for _, t := range g.types[e.node] {
 			g.grow(e.node, t, e.new)
 		}

@@ -17,7 +17,7 @@ type interfaceSlices struct {
 
 func newInterfaceSlices(ps *locations) *interfaceSlices {
 	l := &interfaceSlices{ps, map[node]node{}, map[node]*location{}}
-	ps.g.joined = l.join
+	ps.g.joined = l.joinSlices
 	return l
 }
 
@@ -26,7 +26,7 @@ func isInterfaceSlice(t types.Type) bool {
 	return ok && types.IsInterface(s.Elem())
 }
 
-func (l *interfaceSlices) find(n node) node {
+func (l *interfaceSlices) findSet(n node) node {
 	root := n
 	for next, ok := l.next[root]; ok; next, ok = l.next[root] {
 		root = next
@@ -37,9 +37,9 @@ func (l *interfaceSlices) find(n node) node {
 	return root
 }
 
-// join records that values flow between a and b, so that both may be the same slice.
-func (l *interfaceSlices) join(a, b node) {
-	a, b = l.find(a), l.find(b)
+// joinSlices records that values flow between a and b, so that both may be the same slice.
+func (l *interfaceSlices) joinSlices(a, b node) {
+	a, b = l.findSet(a), l.findSet(b)
 	if a == b {
 		return
 	}
@@ -50,16 +50,16 @@ func (l *interfaceSlices) join(a, b node) {
 	case q == nil:
 		l.elems[b] = p
 	default:
-		l.locations.merge(p, q)
+		l.locations.mergeLocations(p, q)
 	}
 }
 
-// elem returns the location of the elements of slice n.
-func (l *interfaceSlices) elem(n node, t types.Type) *location {
-	root := l.find(n)
+// elementLocation returns the location of the elements of slice n.
+func (l *interfaceSlices) elementLocation(n node, t types.Type) *location {
+	root := l.findSet(n)
 	p := l.elems[root]
 	if p == nil {
-		p = l.locations.make(t)
+		p = l.locations.newLocation(t)
 		l.elems[root] = p
 	}
 	return p
@@ -70,16 +70,16 @@ func (l *interfaceSlices) elem(n node, t types.Type) *location {
 func (f *flows) elemOf(v ssa.Value) *location {
 	switch u := v.Type().Underlying().(type) {
 	case *types.Slice:
-		if n := f.node(v); n != none && f.isInterfaceSlice[n] {
-			return f.lists.elem(n, u.Elem())
+		if n := f.nodeOf(v); n != none && f.isInterfaceSlice[n] {
+			return f.lists.elementLocation(n, u.Elem())
 		}
-		return f.elem(u.Elem())
+		return f.elementLocation(u.Elem())
 	case *types.Pointer:
 		a := u.Elem().Underlying().(*types.Array)
 		if made, ok := v.(*ssa.Alloc); ok && isArgumentArray(made) {
-			return f.lists.elem(f.node(v), a.Elem())
+			return f.lists.elementLocation(f.nodeOf(v), a.Elem())
 		}
-		return f.elem(a.Elem())
+		return f.elementLocation(a.Elem())
 	}
 	return nil
 }
@@ -88,7 +88,7 @@ func (f *flows) elemOf(v ssa.Value) *location {
 // elements to be stored and for one slice of it to be made, as for the
 // arguments of a variadic function.
 func isArgumentArray(v *ssa.Alloc) bool {
-	a, ok := deref(v.Type()).Underlying().(*types.Array)
+	a, ok := pointedType(v.Type()).Underlying().(*types.Array)
 	if !ok || !types.IsInterface(a.Elem()) {
 		return false
 	}
@@ -106,26 +106,26 @@ func isArgumentArray(v *ssa.Alloc) bool {
 	return true
 }
 
-// slice adds the flow of v, which has the elements of v.X.
-func (f *flows) slice(v *ssa.Slice) {
-	f.connect(f.node(v.X), f.node(v), flow)
-	n := f.node(v)
+// addSlice adds the flow of v, which has the elements of v.X.
+func (f *flows) addSlice(v *ssa.Slice) {
+	f.connect(f.nodeOf(v.X), f.nodeOf(v), flow)
+	n := f.nodeOf(v)
 	if n == none || !f.isInterfaceSlice[n] {
 		return
 	}
 	if _, isPointer := v.X.Type().Underlying().(*types.Pointer); isPointer {
-		f.merge(f.elemOf(v.X), f.elemOf(v))
+		f.mergeLocations(f.elemOf(v.X), f.elemOf(v))
 	}
 }
 
 // appended records that the elements of the slice from become elements of the slice to
 // too.
 func (f *flows) appended(from, to ssa.Value) {
-	n := f.node(to)
+	n := f.nodeOf(to)
 	if n == none || !f.isInterfaceSlice[n] {
 		return
 	}
-	if m := f.node(from); m != none && f.isInterfaceSlice[m] {
+	if m := f.nodeOf(from); m != none && f.isInterfaceSlice[m] {
 		f.connect(f.elemOf(from).contents, f.elemOf(to).contents, flow)
 	}
 }

@@ -28,10 +28,10 @@ func (b *interfaceValues) valuesOf(id int, t types.Type) node {
 	if have, ok := b.byType[id]; ok {
 		return have.node
 	}
-	made := boxedValue{b.g.add(t), t}
+	made := boxedValue{b.g.addNode(t), t}
 	b.byType[id] = made
 	for _, hub := range b.byInterface {
-		b.join(made, hub)
+		b.joinBoxed(made, hub)
 	}
 	return made.node
 }
@@ -41,15 +41,15 @@ func (b *interfaceValues) implementersOf(id int, i *types.Interface) node {
 	if have, ok := b.byInterface[id]; ok {
 		return have.node
 	}
-	made := boxedValue{b.g.add(i), i}
+	made := boxedValue{b.g.addNode(i), i}
 	b.byInterface[id] = made
 	for _, from := range b.byType {
-		b.join(from, made)
+		b.joinBoxed(from, made)
 	}
 	return made.node
 }
 
-func (b *interfaceValues) join(from, hub boxedValue) {
+func (b *interfaceValues) joinBoxed(from, hub boxedValue) {
 	i := hub.typ.(*types.Interface)
 	if hasMethodNamed(from.typ, i.Method(0)) && types.Implements(from.typ, i) {
 		b.g.connect(from.node, hub.node, flow)

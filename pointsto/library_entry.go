@@ -138,23 +138,23 @@ func (a *program) exposeAll(fn *ssa.Function) {
 		case *ssa.Global:
 			a.expose(v)
 		case *ssa.FieldAddr:
-			a.exposeLocation(a.field(deref(v.X.Type()), v.Field))
+			a.exposeLocation(a.fieldLocation(pointedType(v.X.Type()), v.Field))
 		}
 	})
 }
 
 // expose records that others use the variable at address v.
 func (a *program) expose(v ssa.Value) {
-	a.mark(a.node(v), escapesExternal|unknown)
+	a.addMarks(a.nodeOf(v), escapesExternal|unknown)
 	if p := a.variable(v); p != nil {
 		a.exposeLocation(p)
 	}
 }
 
 func (a *program) exposeLocation(p *location) {
-	p.byOutside.add(accessedBy{anyone, anyone})
-	a.mark(p.contents, escapesExternal|unknown|shared)
-	for _, part := range a.whole(p.typ) {
-		part.byOutside.add(accessedBy{anyone, anyone})
+	p.byOutside.addVerdict(accessedBy{anyone, anyone})
+	a.addMarks(p.contents, escapesExternal|unknown|shared)
+	for _, part := range a.partsOfWhole(p.typ) {
+		part.byOutside.addVerdict(accessedBy{anyone, anyone})
 	}
 }

@@ -20,8 +20,8 @@ type location struct {
 	sub       node       // the object that a pointer to a field leads to without its struct
 }
 
-// find returns the location that stands for p and all that are the same.
-func (p *location) find() *location {
+// representative returns the location that stands for p and all that are the same.
+func (p *location) representative() *location {
 	for p.merged != nil {
 		p = p.merged
 	}
@@ -63,12 +63,12 @@ func newLocations(g *graph) *locations {
 	return &locations{
 		g: g, fields: map[*types.Var]*location{}, typed: map[typedLocation]*location{}, cells: map[ssa.Value]*location{},
 		inside: map[types.Type][]*location{}, fastIDs: map[types.Type]int{},
-		panics: g.add(types.NewInterfaceType(nil, nil)), pooled: g.add(types.NewInterfaceType(nil, nil)),
+		panics: g.addNode(types.NewInterfaceType(nil, nil)), pooled: g.addNode(types.NewInterfaceType(nil, nil)),
 	}
 }
 
-// id returns a number for a type, the same for identical ones.
-func (ps *locations) id(t types.Type) int {
+// typeNumber returns a number for a type, the same for identical ones.
+func (ps *locations) typeNumber(t types.Type) int {
 	if id, ok := ps.fastIDs[t]; ok {
 		return id
 	}
@@ -81,84 +81,88 @@ func (ps *locations) id(t types.Type) int {
 	return id
 }
 
-func (ps *locations) make(t types.Type) *location {
+func (ps *locations) newLocation(t types.Type) *location {
 	p := &location{typ: t, contents: none, sub: none}
-	ps.grow(p, t)
+	ps.growType(p, t)
 	return p
 }
 
-// grow notes that p has type t, which for fields of generic types is one of several.
-func (ps *locations) grow(p *location, t types.Type) {
+// growType notes that p has type t, which for fields of generic types is one of several.
+func (ps *locations) growType(p *location, t types.Type) {
 	switch {
 	case !holdsPointers(t, 0):
 	case p.contents == none:
-		p.contents = ps.g.add(t)
+		p.contents = ps.g.addNode(t)
 	default:
 		ps.g.addType(p.contents, t)
 	}
 }
 
-func (ps *locations) of(c class, t types.Type, index int, contents types.Type) *location {
-	key := typedLocation{c, ps.id(t), index}
+func (ps *locations) locationOf(c class, t types.Type, index int, contents types.Type) *location {
+	key := typedLocation{c, ps.typeNumber(t), index}
 	p := ps.typed[key]
 	if p == nil {
-		p = ps.make(contents)
+		p = ps.newLocation(contents)
 		ps.typed[key] = p
 	}
 	return p
 }
 
-// field returns the location of field i of struct type t.
-func (ps *locations) field(t types.Type, i int) *location {
+// fieldLocation returns the location of field i of struct type t.
+func (ps *locations) fieldLocation(t types.Type, i int) *location {
 	st := t.Underlying().(*types.Struct)
 	f := st.Field(i)
 	if n, ok := types.Unalias(t).(*types.Named); !ok || n.TypeArgs().Len() > 0 {
-		return ps.of(fieldClass, t, i, f.Type())
+		return ps.locationOf(fieldClass, t, i, f.Type())
 	}
 	f = f.Origin()
 	p := ps.fields[f]
 	if p == nil {
-		p = ps.make(st.Field(i).Type())
+		p = ps.newLocation(st.Field(i).Type())
 		ps.fields[f] = p
 	} else {
-		ps.grow(p, st.Field(i).Type())
+		ps.growType(p, st.Field(i).Type())
 	}
 	return p
 }
 
-func (ps *locations) elem(t types.Type) *location  { return ps.of(elemClass, t, 0, t) }
-func (ps *locations) deref(t types.Type) *location { return ps.of(derefClass, t, 0, t) }
+func (ps *locations) elementLocation(t types.Type) *location {
+	return ps.locationOf(elemClass, t, 0, t)
+}
+func (ps *locations) pointeeLocation(t types.Type) *location {
+	return ps.locationOf(derefClass, t, 0, t)
+}
 func (ps *locations) mapVal(m *types.Map) *location {
-	return ps.of(mapClass, m, 0, m.Elem())
+	return ps.locationOf(mapClass, m, 0, m.Elem())
 }
 func (ps *locations) mapKey(m *types.Map) *location {
-	return ps.of(keyClass, m, 0, m.Key())
+	return ps.locationOf(keyClass, m, 0, m.Key())
 }
 func (ps *locations) messages(c *types.Chan) *location {
-	return ps.of(chanClass, c.Elem(), 0, c.Elem())
+	return ps.locationOf(chanClass, c.Elem(), 0, c.Elem())
 }
 
-// cell returns the location of a variable by its address.
-func (ps *locations) cell(v ssa.Value) *location {
+// variableLocation returns the location of a variable by its address.
+func (ps *locations) variableLocation(v ssa.Value) *location {
 	p := ps.cells[v]
 	if p == nil {
-		p = ps.make(deref(v.Type()))
+		p = ps.newLocation(pointedType(v.Type()))
 		ps.cells[v] = p
 	}
 	return p
 }
 
-// merge makes one of two locations, as a pointer may lead to either.
-func (ps *locations) merge(a, b *location) {
-	a, b = a.find(), b.find()
+// mergeLocations makes one of two locations, as a pointer may lead to either.
+func (ps *locations) mergeLocations(a, b *location) {
+	a, b = a.representative(), b.representative()
 	if a == b {
 		return
 	}
 	if a.contents != none && b.contents != none {
-		ps.g.unify(a.contents, b.contents)
+		ps.g.unifyContents(a.contents, b.contents)
 	}
 	if a.sub != none && b.sub != none {
-		ps.g.unify(a.sub, b.sub)
+		ps.g.unifyContents(a.sub, b.sub)
 	} else if b.sub == none {
 		b.sub = a.sub
 	}
@@ -176,35 +180,35 @@ func (ps *locations) mergeTypes(t, u types.Type, depth int) {
 	case *types.Struct:
 		if b, ok := u.Underlying().(*types.Struct); ok && a.NumFields() == b.NumFields() {
 			for i := range a.NumFields() {
-				ps.merge(ps.field(t, i), ps.field(u, i))
+				ps.mergeLocations(ps.fieldLocation(t, i), ps.fieldLocation(u, i))
 				ps.mergeTypes(a.Field(i).Type(), b.Field(i).Type(), depth+1)
 			}
 		}
 	case *types.Pointer:
 		if b, ok := u.Underlying().(*types.Pointer); ok {
-			ps.merge(ps.deref(a.Elem()), ps.deref(b.Elem()))
+			ps.mergeLocations(ps.pointeeLocation(a.Elem()), ps.pointeeLocation(b.Elem()))
 			ps.mergeTypes(a.Elem(), b.Elem(), depth+1)
 		}
 	case *types.Slice:
 		if b, ok := u.Underlying().(*types.Slice); ok {
-			ps.merge(ps.elem(a.Elem()), ps.elem(b.Elem()))
+			ps.mergeLocations(ps.elementLocation(a.Elem()), ps.elementLocation(b.Elem()))
 			ps.mergeTypes(a.Elem(), b.Elem(), depth+1)
 		}
 	case *types.Array:
 		if b, ok := u.Underlying().(*types.Array); ok {
-			ps.merge(ps.elem(a.Elem()), ps.elem(b.Elem()))
+			ps.mergeLocations(ps.elementLocation(a.Elem()), ps.elementLocation(b.Elem()))
 			ps.mergeTypes(a.Elem(), b.Elem(), depth+1)
 		}
 	case *types.Map:
 		if b, ok := u.Underlying().(*types.Map); ok {
-			ps.merge(ps.mapKey(a), ps.mapKey(b))
-			ps.merge(ps.mapVal(a), ps.mapVal(b))
+			ps.mergeLocations(ps.mapKey(a), ps.mapKey(b))
+			ps.mergeLocations(ps.mapVal(a), ps.mapVal(b))
 			ps.mergeTypes(a.Key(), b.Key(), depth+1)
 			ps.mergeTypes(a.Elem(), b.Elem(), depth+1)
 		}
 	case *types.Chan:
 		if b, ok := u.Underlying().(*types.Chan); ok {
-			ps.merge(ps.messages(a), ps.messages(b))
+			ps.mergeLocations(ps.messages(a), ps.messages(b))
 			ps.mergeTypes(a.Elem(), b.Elem(), depth+1)
 		}
 	}
@@ -223,17 +227,17 @@ func (ps *locations) within(t types.Type) []*location {
 		if _, isStruct := u.Elem().Underlying().(*types.Struct); isStruct {
 			list = ps.within(u.Elem())
 		} else if a, isArray := u.Elem().Underlying().(*types.Array); isArray {
-			list = []*location{ps.elem(a.Elem())}
+			list = []*location{ps.elementLocation(a.Elem())}
 		} else {
-			list = []*location{ps.deref(u.Elem())}
+			list = []*location{ps.pointeeLocation(u.Elem())}
 		}
 	case *types.Slice:
-		list = []*location{ps.elem(u.Elem())}
+		list = []*location{ps.elementLocation(u.Elem())}
 	case *types.Array:
-		list = []*location{ps.elem(u.Elem())}
+		list = []*location{ps.elementLocation(u.Elem())}
 	case *types.Struct:
 		for i := range u.NumFields() {
-			list = append(list, ps.field(t, i))
+			list = append(list, ps.fieldLocation(t, i))
 		}
 	case *types.Map:
 		list = []*location{ps.mapKey(u), ps.mapVal(u)}
@@ -244,25 +248,25 @@ func (ps *locations) within(t types.Type) []*location {
 	return list
 }
 
-// whole lists the locations that an access to a value of type t touches besides that of
+// partsOfWhole lists the locations that an access to a value of type t touches besides that of
 // the value itself, those of its fields and elements.
-func (ps *locations) whole(t types.Type) []*location {
+func (ps *locations) partsOfWhole(t types.Type) []*location {
 	var list []*location
 	switch u := t.Underlying().(type) {
 	case *types.Struct:
 		for i := range u.NumFields() {
-			list = append(list, ps.field(t, i))
-			list = append(list, ps.whole(u.Field(i).Type())...)
+			list = append(list, ps.fieldLocation(t, i))
+			list = append(list, ps.partsOfWhole(u.Field(i).Type())...)
 		}
 	case *types.Array:
-		list = append(list, ps.elem(u.Elem()))
-		list = append(list, ps.whole(u.Elem())...)
+		list = append(list, ps.elementLocation(u.Elem()))
+		list = append(list, ps.partsOfWhole(u.Elem())...)
 	}
 	return list
 }
 
-// deref returns the type of the object that a pointer of type t leads to.
-func deref(t types.Type) types.Type {
+// pointedType returns the type of the object that a pointer of type t leads to.
+func pointedType(t types.Type) types.Type {
 	if p, ok := t.Underlying().(*types.Pointer); ok {
 		return p.Elem()
 	}

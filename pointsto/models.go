@@ -34,8 +34,8 @@ func (m *model) ignores(i int, arg ssa.Value) bool {
 	return slices.Contains(m.ignored, i) || slices.Contains(m.ignored, -1) || m.writes(i) && boxedIn(arg) != arg
 }
 
-func (m *model) reads(i int) bool  { return slices.Contains(m.read, i) }
-func (m *model) writes(i int) bool { return slices.Contains(m.written, i) }
+func (m *model) readsArgument(i int) bool { return slices.Contains(m.read, i) }
+func (m *model) writes(i int) bool        { return slices.Contains(m.written, i) }
 
 // models by the name that ssa has for the function, of the generic origin.
 var models = map[string]*model{
@@ -107,9 +107,9 @@ func addressPackage(path string) bool {
 		path == "golang.org/x/sys/unix"
 }
 
-// hooks are packages with functions that do nothing in a program that is not built
+// isHookPackage are packages with functions that do nothing in a program that is not built
 // for a detector.
-func hooks(path string) bool {
+func isHookPackage(path string) bool {
 	return path == "internal/race" || path == "internal/msan" || path == "internal/asan"
 }
 
@@ -134,7 +134,7 @@ func modelOf(fn *ssa.Function) *model {
 	if path == "" {
 		return plain
 	}
-	if hooks(path) {
+	if isHookPackage(path) {
 		return &model{ignored: []int{-1}, keepsNothing: true}
 	}
 	if m, ok := models[fn.String()]; ok {
@@ -177,7 +177,7 @@ func addressOnly(conv ssa.Instruction) bool {
 			}
 		case *ssa.Call:
 			fn := ref.Call.StaticCallee()
-			if fn == nil || !hooks(packagePath(fn)) {
+			if fn == nil || !isHookPackage(packagePath(fn)) {
 				return false
 			}
 		case *ssa.DebugRef:
@@ -196,14 +196,14 @@ func makesObjects(f *flows, call ssa.CallInstruction, _ []ssa.Value) { f.setObje
 func sharedResult(f *flows, call ssa.CallInstruction, _ []ssa.Value) {
 	f.resultsFrom(call, func(_ int, n node) {
 		f.setObject(n)
-		f.mark(n, escapes)
+		f.addMarks(n, escapes)
 	})
 }
 
 // asTarget models errors.As: of all errors only those of the target's type reach the target.
 func asTarget(f *flows, call ssa.CallInstruction, args []ssa.Value) {
 	if target, ok := boxedIn(args[1]).Type().Underlying().(*types.Pointer); ok && !types.IsInterface(target.Elem()) {
-		f.connect(f.valuesOf(f.id(target.Elem()), target.Elem()), f.deref(target.Elem()).contents, flow)
+		f.connect(f.valuesOf(f.typeNumber(target.Elem()), target.Elem()), f.pointeeLocation(target.Elem()).contents, flow)
 		return
 	}
 	f.flowToExternal(call)
@@ -217,13 +217,13 @@ func finalizer(i int) func(*flows, ssa.CallInstruction, []ssa.Value) {
 		f.setObjects(call)
 		fn := functionOf(boxedIn(args[1]))
 		if fn == nil || len(fn.Params) != 1 {
-			f.mark(f.node(args[1]), escapesExternal)
-			f.mark(f.node(args[i]), escapesExternal)
+			f.addMarks(f.nodeOf(args[1]), escapesExternal)
+			f.addMarks(f.nodeOf(args[i]), escapesExternal)
 			return
 		}
-		f.mark(f.node(boxedIn(args[1])), escapes)
-		f.mark(f.node(boxedIn(args[i])), escapes)
-		f.connect(f.node(boxedIn(args[i])), f.node(fn.Params[0]), flow)
+		f.addMarks(f.nodeOf(boxedIn(args[1])), escapes)
+		f.addMarks(f.nodeOf(boxedIn(args[i])), escapes)
+		f.connect(f.nodeOf(boxedIn(args[i])), f.nodeOf(fn.Params[0]), flow)
 		f.runs(fn)
 	}
 }
@@ -246,13 +246,13 @@ func (f *flows) setObjects(call ssa.CallInstruction) {
 }
 
 func typeEscapes(f *flows, call ssa.CallInstruction, args []ssa.Value) {
-	f.mark(f.node(args[0]), typeKnown)
-	f.resultsFrom(call, func(_ int, n node) { f.mark(n, unknown) })
+	f.addMarks(f.nodeOf(args[0]), typeKnown)
+	f.resultsFrom(call, func(_ int, n node) { f.addMarks(n, unknown) })
 }
 
 func poolPut(f *flows, _ ssa.CallInstruction, args []ssa.Value) {
-	f.connect(f.node(args[1]), f.pooled, flow)
-	f.mark(f.pooled, escapes)
+	f.connect(f.nodeOf(args[1]), f.pooled, flow)
+	f.addMarks(f.pooled, escapes)
 }
 
 func poolGet(f *flows, call ssa.CallInstruction, _ []ssa.Value) {
@@ -260,33 +260,33 @@ func poolGet(f *flows, call ssa.CallInstruction, _ []ssa.Value) {
 }
 
 func identity(f *flows, call ssa.CallInstruction, args []ssa.Value) {
-	f.resultsFrom(call, func(_ int, n node) { f.connect(f.node(args[0]), n, flow) })
+	f.resultsFrom(call, func(_ int, n node) { f.connect(f.nodeOf(args[0]), n, flow) })
 }
 
 // printsLast models a function that prints the list that is its last argument.
 func printsLast(f *flows, _ ssa.CallInstruction, args []ssa.Value) {
-	f.mark(f.node(args[len(args)-1]), printed)
+	f.addMarks(f.nodeOf(args[len(args)-1]), printed)
 }
 
 // marshals models a function that encodes its second argument.
 func marshals(f *flows, call ssa.CallInstruction, args []ssa.Value) {
-	f.mark(f.node(args[1]), printed)
-	f.resultsFrom(call, func(_ int, n node) { f.mark(n, unknown) })
+	f.addMarks(f.nodeOf(args[1]), printed)
+	f.resultsFrom(call, func(_ int, n node) { f.addMarks(n, unknown) })
 }
 
 func printsAll(f *flows, _ ssa.CallInstruction, args []ssa.Value) {
 	for _, a := range args {
-		f.mark(f.node(a), printed)
+		f.addMarks(f.nodeOf(a), printed)
 	}
 }
 
 // atomicCell is the location of the value in an atomic.Pointer or atomic.Value.
 func (f *flows) atomicCell(addr ssa.Value) node {
-	t := deref(addr.Type())
+	t := pointedType(addr.Type())
 	st := t.Underlying().(*types.Struct)
 	for i := range st.NumFields() {
 		if st.Field(i).Name() == "v" {
-			return f.field(t, i).contents
+			return f.fieldLocation(t, i).contents
 		}
 	}
 	return none
@@ -299,7 +299,7 @@ func pointerLoad(f *flows, call ssa.CallInstruction, args []ssa.Value) {
 // pointerStore models a store in an atomic cell; the stored value may be loaded again, here too.
 func pointerStore(f *flows, call ssa.CallInstruction, args []ssa.Value) {
 	cell := f.atomicCell(args[0])
-	f.connect(f.node(args[len(args)-1]), cell, flow)
+	f.connect(f.nodeOf(args[len(args)-1]), cell, flow)
 	f.resultsFrom(call, func(_ int, n node) { f.connect(cell, n, flow) })
 }
 

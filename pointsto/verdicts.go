@@ -59,7 +59,7 @@ type site struct {
 // belongs to several packages, such as a package with and without its tests, is
 // judged by the worst.
 func (r *Result) Verdicts() []plan.Verdict {
-	r.judge()
+	r.judgeSites()
 	all := make([]plan.Verdict, 0, len(r.sites))
 	for _, s := range r.sites {
 		all = append(all, plan.Verdict{Site: *s.plan, Judged: s.verdict != unjudged, Reason: reasons[s.verdict]})
@@ -67,7 +67,7 @@ func (r *Result) Verdicts() []plan.Verdict {
 	return all
 }
 
-func (r *Result) judge() {
+func (r *Result) judgeSites() {
 	if r.sites != nil {
 		return
 	}
@@ -117,12 +117,12 @@ func (r *Result) judgeAccess(s *site, a *sites.Access) {
 	for _, acc := range list {
 		l, ok := r.program.locate(a, acc)
 		if !ok {
-			s.add(maybeShared)
+			s.addVerdict(maybeShared)
 			continue
 		}
 		s.by |= r.program.ctx.of[acc.in]
 		s.nodes = append(s.nodes, l.pointers...)
-		s.add(r.program.verdict(l))
+		s.addVerdict(r.program.verdict(l))
 	}
 }
 
@@ -148,8 +148,8 @@ func values(list []access) []access {
 	return slices.DeleteFunc(slices.Clone(list), func(a access) bool { return a.address && loaded[a.in] })
 }
 
-// add joins the verdicts on the functions that a site was compiled to.
-func (s *site) add(v verdict) {
+// addVerdict joins the verdicts on the functions that a site was compiled to.
+func (s *site) addVerdict(v verdict) {
 	switch {
 	case s.verdict == unjudged || v == maybeShared:
 		s.verdict = v
@@ -159,12 +159,12 @@ func (s *site) add(v verdict) {
 }
 
 func (p *program) verdict(l accessed) verdict {
-	if !slices.ContainsFunc(l.pointers, func(n node) bool { return n == none || p.has(n, shared) }) {
+	if !slices.ContainsFunc(l.pointers, func(n node) bool { return n == none || p.hasMarks(n, shared) }) {
 		return local
 	}
 	written := false
 	for _, pl := range l.locations {
-		u := pl.find().by
+		u := pl.representative().by
 		if u.conflict() {
 			return maybeShared
 		}
@@ -189,7 +189,7 @@ func (p *program) locate(a *sites.Access, acc access) (accessed, bool) {
 	case a.Synchronises(), a.SyncMap():
 		return accessed{}, false // channels, WaitGroups and entries of a sync.Map have no location of their own
 	case a.Map():
-		return p.mapOf(acc)
+		return p.mapAccessed(acc)
 	case a.Through != "":
 		return p.embedded(acc, strings.Split(a.Through, "."))
 	case a.Site.Behind:
@@ -199,15 +199,15 @@ func (p *program) locate(a *sites.Access, acc access) (accessed, bool) {
 	if addr == nil {
 		return accessed{}, false
 	}
-	return accessed{[]node{p.node(addr)}, p.withParts(p.at(addr), deref(addr.Type()))}, true
+	return accessed{[]node{p.nodeOf(addr)}, p.withParts(p.locationAt(addr), pointedType(addr.Type()))}, true
 }
 
 // withParts lists a location and those of its parts.
 func (p *program) withParts(pl *location, t types.Type) []*location {
-	return append([]*location{pl}, p.whole(t)...)
+	return append([]*location{pl}, p.partsOfWhole(t)...)
 }
 
-func (p *program) mapOf(acc access) (accessed, bool) {
+func (p *program) mapAccessed(acc access) (accessed, bool) {
 	v := acc.value
 	if acc.address {
 		return accessed{}, false
@@ -216,7 +216,7 @@ func (p *program) mapOf(acc access) (accessed, bool) {
 	if !ok {
 		return accessed{}, false
 	}
-	return accessed{[]node{p.node(v)}, []*location{p.mapVal(m)}}, true
+	return accessed{[]node{p.nodeOf(v)}, []*location{p.mapVal(m)}}, true
 }
 
 // pointee returns the memory that the slice or pointer leads to.
@@ -224,7 +224,7 @@ func (p *program) pointee(acc access) (accessed, bool) {
 	if acc.address {
 		return accessed{}, false
 	}
-	n := p.node(acc.value)
+	n := p.nodeOf(acc.value)
 	switch u := acc.value.Type().Underlying().(type) {
 	case *types.Slice:
 		return accessed{[]node{n}, p.withParts(p.elemOf(acc.value), u.Elem())}, true
@@ -232,7 +232,7 @@ func (p *program) pointee(acc access) (accessed, bool) {
 		if a, ok := u.Elem().Underlying().(*types.Array); ok {
 			return accessed{[]node{n}, p.withParts(p.elemOf(acc.value), a.Elem())}, true
 		}
-		return accessed{[]node{n}, p.withParts(p.deref(u.Elem()), u.Elem())}, true
+		return accessed{[]node{n}, p.withParts(p.pointeeLocation(u.Elem()), u.Elem())}, true
 	}
 	return accessed{}, false
 }
@@ -243,7 +243,7 @@ func (p *program) embedded(acc access, path []string) (accessed, bool) {
 	if !isPointer {
 		return accessed{}, false
 	}
-	l := accessed{pointers: []node{p.node(acc.value)}}
+	l := accessed{pointers: []node{p.nodeOf(acc.value)}}
 	at := t.Elem()
 	if _, ok := at.Underlying().(*types.Pointer); ok { // the address of the variable that holds the pointer
 		return accessed{}, false
@@ -260,13 +260,13 @@ func (p *program) embedded(acc access, path []string) (accessed, bool) {
 		if i == st.NumFields() {
 			return accessed{}, false
 		}
-		pl := p.field(at, i).find()
+		pl := p.fieldLocation(at, i).representative()
 		if pl.sub != none {
 			l.pointers = append(l.pointers, pl.sub)
 		}
 		l.locations, at = []*location{pl}, st.Field(i).Type()
 	}
-	l.locations = append(l.locations, p.whole(at)...)
+	l.locations = append(l.locations, p.partsOfWhole(at)...)
 	return l, true
 }
 

@@ -98,7 +98,7 @@ func (c *checker) setsUp(o origin, instr ssa.Instruction) bool {
 func (c *checker) renewed(instr ssa.Instruction, stores []*ssa.Store) bool {
 	flow := c.list.Prog.Flow(instr.Parent())
 	return slices.ContainsFunc(stores, func(st *ssa.Store) bool {
-		if !makes(st.Val) {
+		if !makesSlice(st.Val) {
 			return false
 		}
 		if st.Block() == instr.Block() {
@@ -128,7 +128,7 @@ func assigns(fn *ssa.Function) map[accesspath.Name][]*ssa.Store {
 	return stores
 }
 
-func makes(v ssa.Value) bool {
+func makesSlice(v ssa.Value) bool {
 	switch v := v.(type) {
 	case *ssa.MakeMap, *ssa.MakeSlice:
 		return true
@@ -149,9 +149,9 @@ func guards(h lockset.Held, o origin) bool {
 // expression there.
 func (c *checker) access(fn *ssa.Function, instr ssa.Instruction, s *lockset.State, o origin,
 	mode finding.Mode) *accesses.Access {
-	e := c.expr(instr)
+	e := c.exprOf(instr)
 	if e == nil && o.Birth != nil {
-		e = c.expr(o.Birth)
+		e = c.exprOf(o.Birth)
 	}
 	if e == nil {
 		return nil
@@ -159,7 +159,7 @@ func (c *checker) access(fn *ssa.Function, instr ssa.Instruction, s *lockset.Sta
 	return &accesses.Access{Name: o.Field, Mode: mode, Fn: fn, Instr: instr, Locks: s, Expr: e, Path: o.Path}
 }
 
-func (c *checker) expr(instr ssa.Instruction) ast.Expr {
+func (c *checker) exprOf(instr ssa.Instruction) ast.Expr {
 	switch node := c.list.Prog.Node(instr.Pos()).(type) {
 	case ast.Expr:
 		return node

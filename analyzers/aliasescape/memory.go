@@ -44,7 +44,7 @@ func newBehaviours(pass *analysis.Pass, prog *ir.Program, graph *callgraph.Graph
 		changed = false
 		b.none = map[ssa.Value]bool{}
 		for _, fn := range graph.CalleesFirst() {
-			changed = b.sum(fn) || changed
+			changed = b.sumUp(fn) || changed
 		}
 	}
 	return b
@@ -60,8 +60,8 @@ func (b *behaviours) export() {
 	}
 }
 
-// of returns the behaviour of fn; nil if nothing is known.
-func (b *behaviours) of(fn *ssa.Function) *Behaviour {
+// behaviourOf returns the behaviour of fn; nil if nothing is known.
+func (b *behaviours) behaviourOf(fn *ssa.Function) *Behaviour {
 	if fn == nil {
 		return nil
 	}
@@ -75,8 +75,8 @@ func (b *behaviours) of(fn *ssa.Function) *Behaviour {
 	return nil
 }
 
-// sum adds the behaviour that fn shows, and reports whether that was news.
-func (b *behaviours) sum(fn *ssa.Function) bool {
+// sumUp adds the behaviour that fn shows, and reports whether that was news.
+func (b *behaviours) sumUp(fn *ssa.Function) bool {
 	does, news := b.own[fn], false
 	for _, block := range fn.Blocks {
 		for _, instr := range block.Instrs {
@@ -138,14 +138,14 @@ func (b *behaviours) follow(v ssa.Value) (origin, bool) {
 	}
 	b.none[v] = true
 	b.trail = append(b.trail, v)
-	o, ok := b.step(v)
+	o, ok := b.stepBack(v)
 	if ok {
 		b.origins[v] = o
 	}
 	return o, ok
 }
 
-func (b *behaviours) step(v ssa.Value) (origin, bool) {
+func (b *behaviours) stepBack(v ssa.Value) (origin, bool) {
 	switch v := v.(type) {
 	case *ssa.Slice:
 		if _, array := v.X.(*ssa.Alloc); !array {
@@ -202,7 +202,7 @@ func hasElements(t types.Type) bool {
 
 func (b *behaviours) resultOf(call *ssa.Call, i int) (origin, bool) {
 	fn, args := callgraph.Target(&call.Call)
-	does := b.of(fn)
+	does := b.behaviourOf(fn)
 	if does == nil {
 		return origin{}, false
 	}
@@ -226,17 +226,17 @@ func (b *behaviours) changedBy(instr ssa.Instruction) []origin {
 			addr = field.X
 		}
 		if at, ok := addr.(*ssa.IndexAddr); ok {
-			return b.one(at.X)
+			return b.originsOf(at.X)
 		}
 	case *ssa.MapUpdate:
-		return b.one(instr.Map)
+		return b.originsOf(instr.Map)
 	case ssa.CallInstruction:
 		return b.changedByCall(instr.Common())
 	}
 	return nil
 }
 
-func (b *behaviours) one(v ssa.Value) []origin {
+func (b *behaviours) originsOf(v ssa.Value) []origin {
 	if o, ok := b.originOf(v); ok {
 		return []origin{o}
 	}
@@ -247,16 +247,16 @@ func (b *behaviours) changedByCall(call *ssa.CallCommon) []origin {
 	if builtin, ok := call.Value.(*ssa.Builtin); ok {
 		switch builtin.Name() {
 		case "copy", "delete", "clear":
-			return b.one(call.Args[0])
+			return b.originsOf(call.Args[0])
 		case "append": // to a shorter piece: over the elements behind it
 			if piece, ok := call.Args[0].(*ssa.Slice); ok && piece.High != nil {
-				return b.one(piece.X)
+				return b.originsOf(piece.X)
 			}
 		}
 		return nil
 	}
 	fn, args := callgraph.Target(call)
-	does := b.of(fn)
+	does := b.behaviourOf(fn)
 	if does == nil {
 		return writesArgument(b, fn, args)
 	}
@@ -280,7 +280,7 @@ func writesArgument(b *behaviours, fn *ssa.Function, args []ssa.Value) []origin 
 		if mk, ok := v.(*ssa.MakeInterface); ok {
 			v = mk.X
 		}
-		return b.one(v)
+		return b.originsOf(v)
 	}
 	return nil
 }

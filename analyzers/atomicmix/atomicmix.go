@@ -59,13 +59,13 @@ func reportPlain(list *accesses.List, v *accesses.Variable, r *check.Reporter) {
 		return
 	}
 	// The first pair is the finding; the other plain accesses stand beside it.
-	slices.SortStableFunc(pairs, func(x, y pair) int { return rank(x) - rank(y) })
+	slices.SortStableFunc(pairs, func(x, y pair) int { return rankPair(x) - rankPair(y) })
 	a, b := pairs[0].plain, pairs[0].atomic
 	f := &finding.Finding{
 		Title: fmt.Sprintf("%s is %s plainly and accessed atomically elsewhere", v.Name.Short(), a.Verb()),
 		Message: fmt.Sprintf("%s %s it through sync/atomic (%s), which orders only atomic accesses. Another goroutine may "+
 			"do so at the same time.%s",
-			list.Prog.FuncName(b.Fn), does(b), list.Where(b), also(list, pairs[1:])),
+			list.Prog.FuncName(b.Fn), describeAccess(b), list.Where(b), listOthers(list, pairs[1:])),
 		Variable: a.Variable(),
 		Accesses: []finding.Access{list.Side(a), list.Side(b)},
 	}
@@ -143,8 +143,8 @@ func contended(list *accesses.List, v *accesses.Variable, plain *accesses.Access
 		})
 }
 
-// rank puts pairs first that are taken to mean one variable, and writes before reads among them.
-func rank(p pair) int {
+// rankPair puts pairs first that are taken to mean one variable, and writes before reads among them.
+func rankPair(p pair) int {
 	n := 0
 	if !accesses.Alike(p.plain, p.atomic) {
 		n = 2
@@ -155,7 +155,7 @@ func rank(p pair) int {
 	return n
 }
 
-func also(list *accesses.List, rest []pair) string {
+func listOthers(list *accesses.List, rest []pair) string {
 	if len(rest) == 0 {
 		return ""
 	}
@@ -170,7 +170,7 @@ func also(list *accesses.List, rest []pair) string {
 	return s + "."
 }
 
-func does(a *accesses.Access) string {
+func describeAccess(a *accesses.Access) string {
 	if a.Writes() {
 		return "writes"
 	}

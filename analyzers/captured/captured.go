@@ -60,14 +60,14 @@ func (c *checker) report(cell *ssa.Alloc, race *parallel.Race) bool {
 	case race.Itself():
 		what = "so do the other goroutines that the loop starts"
 	case race.Second != nil:
-		what = fmt.Sprintf("so does the goroutine started at line %d", c.line(race.Second.Pos()))
+		what = fmt.Sprintf("so does the goroutine started at line %d", c.lineOf(race.Second.Pos()))
 	}
 	f := &finding.Finding{
 		Title: fmt.Sprintf("variable %s is shared with the goroutine that captures it", cell.Comment),
 		Message: fmt.Sprintf("the goroutine started at line %d uses %s, and %s; the check has found no wait in between. %s",
-			c.line(race.Begins()), cell.Comment, what, advice(race)),
+			c.lineOf(race.Begins()), cell.Comment, what, advice(race)),
 		Variable: c.variable(cell),
-		Accesses: []finding.Access{c.side(race.Inside.Fn, inside, race.Inside.Mode)},
+		Accesses: []finding.Access{c.makeSide(race.Inside.Fn, inside, race.Inside.Mode)},
 	}
 	if race.Handler != nil {
 		f.Title = fmt.Sprintf("variable %s is shared by the goroutines that run the handler", cell.Comment)
@@ -78,7 +78,7 @@ func (c *checker) report(cell *ssa.Alloc, race *parallel.Race) bool {
 		f.Status = finding.Lead
 	}
 	if outside != inside {
-		f.Accesses = append(f.Accesses, c.side(race.Other.Fn, outside, race.Other.Mode))
+		f.Accesses = append(f.Accesses, c.makeSide(race.Other.Fn, outside, race.Other.Mode))
 	}
 	c.reporter.Report(f, inside, outside, "used here", []ast.Expr{inside, outside})
 	return true
@@ -102,15 +102,15 @@ func (c *checker) reportLoop(cell *ssa.Alloc, race *parallel.Race, loop, inside 
 		Message: fmt.Sprintf("the loop assigns %s in each round, before Go 1.22 the same variable, and the goroutine "+
 			"started at line %d"+
 			" may still use it. Give the goroutine a variable of its own: %s := %s.",
-			cell.Comment, c.line(race.Start.Pos()), cell.Comment, cell.Comment),
+			cell.Comment, c.lineOf(race.Start.Pos()), cell.Comment, cell.Comment),
 		Variable: c.variable(cell),
 		Accesses: []finding.Access{
-			c.side(cell.Parent(), loop, finding.Write), c.side(race.Inside.Fn, inside, race.Inside.Mode),
+			c.makeSide(cell.Parent(), loop, finding.Write), c.makeSide(race.Inside.Fn, inside, race.Inside.Mode),
 		},
 	}, loop, inside, "used here", []ast.Expr{loop, inside})
 }
 
-func (c *checker) line(pos token.Pos) int { return ir.Position(c.prog.Fset(), pos).Line }
+func (c *checker) lineOf(pos token.Pos) int { return ir.Position(c.prog.Fset(), pos).Line }
 
 // loopVariable returns the identifier by which the head of a loop in fn declares
 // the variable; nil if none does.
@@ -147,7 +147,7 @@ func (c *checker) variable(cell *ssa.Alloc) finding.Variable {
 		Name: cell.Comment, Kind: "captured"}
 }
 
-func (c *checker) side(fn *ssa.Function, at *ast.Ident, mode finding.Mode) finding.Access {
+func (c *checker) makeSide(fn *ssa.Function, at *ast.Ident, mode finding.Mode) finding.Access {
 	return finding.Access{
 		Position: accesses.Position(c.prog.Fset(), at.Pos(), at.End()),
 		Package:  c.prog.Pkg.Pkg.Path(),

@@ -113,14 +113,14 @@ func (r *Reporter) Report(f *finding.Finding, at, other ast.Expr, note string, s
 	if other != nil {
 		d.Related = []analysis.RelatedInformation{{Pos: other.Pos(), End: other.End(), Message: note}}
 	}
-	whole := r.add(f)
+	whole := r.addFinding(f)
 	if f.Status != finding.Lead {
-		r.print(d, whole)
+		r.printDiagnostic(d, whole)
 	}
 }
 
-// print reports a diagnostic, which is part of f.
-func (r *Reporter) print(d analysis.Diagnostic, f *finding.Finding) {
+// printDiagnostic reports a diagnostic, which is part of f.
+func (r *Reporter) printDiagnostic(d analysis.Diagnostic, f *finding.Finding) {
 	r.pass.Report(d)
 	r.result.Reported = append(r.result.Reported, Reported{d, f})
 }
@@ -130,11 +130,11 @@ func (r *Reporter) message(f *finding.Finding) string {
 	return string(r.code) + ": " + f.Title + ": " + f.Message
 }
 
-// add puts f in the result, or its places into the finding that is there for
+// addFinding puts f in the result, or its places into the finding that is there for
 // the variable, or for another field of the struct in the same function:
 // people judge and mend these as a whole. (Each place has a diagnostic of its
 // own.) It returns the finding that is in the result.
-func (r *Reporter) add(f *finding.Finding) *finding.Finding {
+func (r *Reporter) addFinding(f *finding.Finding) *finding.Finding {
 	for _, g := range r.result.Findings {
 		if lead := f.Status == finding.Lead; lead != (g.Status == finding.Lead) {
 			continue
@@ -157,11 +157,11 @@ func (r *Reporter) add(f *finding.Finding) *finding.Finding {
 			return g
 		}
 	}
-	return r.keep(f)
+	return r.keepFinding(f)
 }
 
-// keep puts f in the result, and returns it.
-func (r *Reporter) keep(f *finding.Finding) *finding.Finding {
+// keepFinding puts f in the result, and returns it.
+func (r *Reporter) keepFinding(f *finding.Finding) *finding.Finding {
 	f.Code, f.Status, f.Version = r.code, cmp.Or(f.Status, finding.Suspected), finding.SchemaVersion
 	r.result.Findings = append(r.result.Findings, f)
 	return f
@@ -209,15 +209,15 @@ func (r *Reporter) ReportAt(f *finding.Finding, at token.Pos, notes ...Note) {
 	if r.comments.Ignored(r.code, places...) {
 		return
 	}
-	whole := r.addAt(f)
+	whole := r.addWithoutExpr(f)
 	if !f.Minor() || f.Level == finding.Hint && r.showsHints() {
-		r.print(d, whole)
+		r.printDiagnostic(d, whole)
 	}
 }
 
-// addAt is add for a finding with places that have no expression. Facts of its first access that the other
+// addWithoutExpr is add for a finding with places that have no expression. Facts of its first access that the other
 // finding lacks, such as another Lock that is meant there, go with it: patches need them.
-func (r *Reporter) addAt(f *finding.Finding) *finding.Finding {
+func (r *Reporter) addWithoutExpr(f *finding.Finding) *finding.Finding {
 	for _, g := range r.result.Findings {
 		if (f.Status == finding.Lead) == (g.Status == finding.Lead) && len(f.Accesses) > 0 && len(g.Accesses) > 0 &&
 			g.Variable == f.Variable && g.Title == f.Title &&
@@ -232,7 +232,7 @@ func (r *Reporter) addAt(f *finding.Finding) *finding.Finding {
 			return g
 		}
 	}
-	return r.keep(f)
+	return r.keepFinding(f)
 }
 
 // sameSide reports whether two accesses are the same operation on the same variable.

@@ -27,16 +27,16 @@ var Analyzer = check.New("closerace", finding.CloseRaces, doc, run, syncops.Anal
 func run(pass *analysis.Pass, r *check.Reporter) {
 	c := &checker{pass.ResultOf[syncops.Analyzer].(*syncops.List), r}
 	for _, op := range c.list.All {
-		if op.Mode != finding.CloseChan || !c.free(op) {
+		if op.Mode != finding.CloseChan || !c.isFree(op) {
 			continue
 		}
 		if poll := c.polled(op); poll != nil {
 			c.report(op, poll, "may be closed twice",
-				fmt.Sprintf("Two calls of %s may both find it open and both close it, which panics.", c.name(op)))
-		} else if send := c.send(op); send != nil {
+				fmt.Sprintf("Two calls of %s may both find it open and both close it, which panics.", c.functionName(op)))
+		} else if send := c.findSend(op); send != nil {
 			c.report(send, op, "may be sent on when it is closed",
-				fmt.Sprintf("%s may run while %s closes the channel; to send on a closed channel panics.", c.name(send),
-					c.name(op)))
+				fmt.Sprintf("%s may run while %s closes the channel; to send on a closed channel panics.", c.functionName(send),
+					c.functionName(op)))
 		}
 	}
 	r.ReportWaits(pass.ResultOf[waits.Analyzer].(*waits.Result))
@@ -47,9 +47,9 @@ type checker struct {
 	reporter *check.Reporter
 }
 
-// free reports whether any goroutine may do op at any time: in an exported
+// isFree reports whether any goroutine may do op at any time: in an exported
 // function, on something that was there before the call, without a lock.
-func (c *checker) free(op *syncops.Op) bool {
+func (c *checker) isFree(op *syncops.Op) bool {
 	_, own := op.Path.Root.(*ssa.Parameter)
 	_, global := op.Path.Global()
 	return c.list.Graph.Open(c.function(op)) && op.Locks.Free() && (own || global) && op.Key.Name.Field != ""
@@ -68,11 +68,11 @@ func (c *checker) function(op *syncops.Op) *ssa.Function {
 func (c *checker) calledInPlace(literal *ssa.Function) bool {
 	sites := c.list.Graph.Sites(literal)
 	return len(sites) > 0 && !slices.ContainsFunc(sites, func(s callgraph.Site) bool {
-		return s.Mode == callgraph.Go || s.Through != nil || s.Caller != literal.Parent() || asked(s.Instr)
+		return s.Mode == callgraph.Go || s.Through != nil || s.Caller != literal.Parent() || isAskedFor(s.Instr)
 	})
 }
 
-func (c *checker) name(op *syncops.Op) string { return c.list.Prog.FuncName(c.function(op)) }
+func (c *checker) functionName(op *syncops.Op) string { return c.list.Prog.FuncName(c.function(op)) }
 
 // polled returns the look at the channel, by a select with a default, on which
 // its close depends.
@@ -119,13 +119,13 @@ func branchesOn(b *ssa.BasicBlock, answer *ssa.Call) bool {
 	return cond == answer
 }
 
-// send returns a send that nothing keeps from coming after the close.
-func (c *checker) send(op *syncops.Op) *syncops.Op {
+// findSend returns a send that nothing keeps from coming after the close.
+func (c *checker) findSend(op *syncops.Op) *syncops.Op {
 	if !c.meantForMany(op) {
 		return nil
 	}
 	for _, o := range c.list.ByKey[op.Key] {
-		if o.Mode == finding.Send && o.Alone && c.function(o) != c.function(op) && c.free(o) && unasked(o) && unasked(op) {
+		if o.Mode == finding.Send && o.Alone && c.function(o) != c.function(op) && c.isFree(o) && unasked(o) && unasked(op) {
 			return o
 		}
 	}
@@ -158,9 +158,9 @@ func (c *checker) meantForMany(op *syncops.Op) bool {
 
 // unasked reports whether op happens in every call, whatever the state is,
 // and nothing recovers from its panic.
-func unasked(op *syncops.Op) bool { return !asked(op.Instr) && op.Fn.Recover == nil }
+func unasked(op *syncops.Op) bool { return !isAskedFor(op.Instr) && op.Fn.Recover == nil }
 
-func asked(instr ssa.Instruction) bool {
+func isAskedFor(instr ssa.Instruction) bool {
 	for b := instr.Block().Idom(); b != nil; b = b.Idom() {
 		if _, asks := b.Instrs[len(b.Instrs)-1].(*ssa.If); asks {
 			return true

@@ -65,10 +65,10 @@ type Variable struct {
 func (v *Variable) Pack() {
 	for _, a := range v.Accesses {
 		a.Package = ""
-		if slices.Equal(a.Place, v.place()) {
+		if slices.Equal(a.Place, v.usualPlace()) {
 			a.Place = nil
 		}
-		a.May = slices.DeleteFunc(a.May, func(class string) bool { return holds(a, class) })
+		a.May = slices.DeleteFunc(a.May, func(class string) bool { return holdsClass(a, class) })
 	}
 }
 
@@ -77,7 +77,7 @@ func (v *Variable) Unpack(path string) {
 	for _, a := range v.Accesses {
 		a.Package = path
 		if a.Place == nil {
-			a.Place = v.place()
+			a.Place = v.usualPlace()
 		}
 		for _, h := range a.Held {
 			if h.Class != "" && !slices.Contains(a.May, h.Class) {
@@ -87,10 +87,10 @@ func (v *Variable) Unpack(path string) {
 	}
 }
 
-// place is where nearly all accesses to v go: the field of an object of its type.
-func (v *Variable) place() []string { return []string{v.Type, v.Name} }
+// usualPlace is where nearly all accesses to v go: the field of an object of its type.
+func (v *Variable) usualPlace() []string { return []string{v.Type, v.Name} }
 
-func holds(a *Access, class string) bool {
+func holdsClass(a *Access, class string) bool {
 	return slices.ContainsFunc(a.Held, func(h Held) bool { return h.Class == class })
 }
 
@@ -102,8 +102,8 @@ func (a *Access) Atomic() bool {
 	return a.Mode == finding.AtomicRead || a.Mode == finding.AtomicWrite
 }
 
-// verb returns the verb for a in the past tense.
-func (a *Access) verb() string {
+// pastVerb returns the verb for a in the past tense.
+func (a *Access) pastVerb() string {
 	if a.Writes() {
 		return "written"
 	}
@@ -121,11 +121,11 @@ func (a *Access) otherLock() string {
 	return ""
 }
 
-// times is how many accesses a stands for.
-func (a *Access) times() int { return 1 + a.Alike }
+// countAlike is how many accesses a stands for.
+func (a *Access) countAlike() int { return 1 + a.Alike }
 
-// where returns "file:line" of a, without the folder.
-func (a *Access) where() string { return fmt.Sprintf("%s:%d", path.Base(a.File), a.Line) }
+// fileAndLine returns "file:line" of a, without the folder.
+func (a *Access) fileAndLine() string { return fmt.Sprintf("%s:%d", path.Base(a.File), a.Line) }
 
 // maySame reports whether a and b, of one variable, may be accesses to one
 // location: not if the objects that hold the field are of distinct types, or
@@ -145,9 +145,9 @@ func maySame(a, b *Access) bool {
 	return slices.Equal(x[1:], y[len(y)-len(x)+1:])
 }
 
-// apart reports whether a lock that one of a and b holds, and the other may
+// areExcluded reports whether a lock that one of a and b holds, and the other may
 // hold too, keeps them apart.
-func apart(a, b *Access) bool { return shutsOut(a, b) || shutsOut(b, a) }
+func areExcluded(a, b *Access) bool { return shutsOut(a, b) || shutsOut(b, a) }
 
 func shutsOut(a, b *Access) bool {
 	return slices.ContainsFunc(a.Held, func(h Held) bool {

@@ -25,27 +25,27 @@ func Cycles(packages ...Locks) []*finding.Finding {
 		}
 		for i := range p.Orders {
 			if o := &p.Orders[i]; !isDispatch(o.To) {
-				j.add(o)
+				j.addOrder(o)
 			} else {
 				for _, one := range calls.resolve(o, 0) {
-					j.add(one)
+					j.addOrder(one)
 				}
 			}
 		}
 	}
-	j.sort()
+	j.sortOrders()
 
 	// Cycles of one edge: two locks of the same class.
 	var found []*finding.Finding
-	for _, class := range slices.Sorted(maps.Keys(j.peers())) {
+	for _, class := range slices.Sorted(maps.Keys(j.peerClasses())) {
 		if f := j.peerCycle(class); f != nil {
 			found = append(found, f)
 		}
 	}
 	// Cycles of several classes.
-	for _, classes := range j.rings() {
+	for _, classes := range j.findRings() {
 		if orders := j.choose(classes); orders != nil {
-			found = append(found, j.cycle(orders))
+			found = append(found, j.makeCycle(orders))
 		}
 	}
 	for _, f := range found {
@@ -61,14 +61,14 @@ type joiner struct {
 	edges   map[[2]string][]*Order // by from and to
 }
 
-func (j *joiner) add(o *Order) {
+func (j *joiner) addOrder(o *Order) {
 	key := [2]string{o.From, o.To}
 	j.edges[key] = append(j.edges[key], o)
 }
 
-// sort puts the orders of each edge so that those that read best come first:
+// sortOrders puts the orders of each edge so that those that read best come first:
 // where the function itself locks, then by position.
-func (j *joiner) sort() {
+func (j *joiner) sortOrders() {
 	for _, orders := range j.edges {
 		slices.SortFunc(orders, func(a, b *Order) int {
 			return cmp.Or(cmp.Compare(len(a.Via), len(b.Via)), cmp.Compare(a.Position.File, b.Position.File),
@@ -77,8 +77,8 @@ func (j *joiner) sort() {
 	}
 }
 
-// peers lists the classes with orders among themselves.
-func (j *joiner) peers() map[string]bool {
+// peerClasses lists the classes with orders among themselves.
+func (j *joiner) peerClasses() map[string]bool {
 	classes := map[string]bool{}
 	for key := range j.edges {
 		if key[0] == key[1] {
@@ -95,7 +95,7 @@ func (j *joiner) peerCycle(class string) *finding.Finding {
 	seen := map[string]bool{}
 	reads := true
 	for _, o := range j.edges[[2]string{class, class}] {
-		if seen[o.Function] || gated(o, o) || o.Goroutine != "" || !blocks(o, o, j.written) {
+		if seen[o.Function] || haveGate(o, o) || o.Goroutine != "" || !blocks(o, o, j.written) {
 			continue
 		}
 		seen[o.Function] = true
@@ -119,8 +119,8 @@ func (j *joiner) peerCycle(class string) *finding.Finding {
 	return f
 }
 
-// rings lists the cycles of two and three classes, each once, by name.
-func (j *joiner) rings() [][]string {
+// findRings lists the cycles of two and three classes, each once, by name.
+func (j *joiner) findRings() [][]string {
 	g := graph.New(graph.StringHash, graph.Directed())
 	for _, key := range slices.SortedFunc(maps.Keys(j.edges), compareKeys) {
 		_ = g.AddVertex(key[0]) // an error says that it is there
@@ -185,7 +185,7 @@ func (j *joiner) choose(ring []string) []*Order {
 			return nil
 		}
 		for _, o := range j.edges[[2]string{ring[n], ring[(n+1)%len(ring)]}] {
-			if slices.ContainsFunc(chosen, func(c *Order) bool { return gated(c, o) }) {
+			if slices.ContainsFunc(chosen, func(c *Order) bool { return haveGate(c, o) }) {
 				continue
 			}
 			if all := pick(append(slices.Clip(chosen), o)); all != nil {
@@ -211,7 +211,7 @@ func (j *joiner) together(orders []*Order) bool {
 	return !alone
 }
 
-func (j *joiner) cycle(orders []*Order) *finding.Finding {
+func (j *joiner) makeCycle(orders []*Order) *finding.Finding {
 	f := &finding.Finding{}
 	var names, says []string
 	var pending []string

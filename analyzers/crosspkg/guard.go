@@ -38,7 +38,7 @@ type lockID struct {
 func Infer(all []*Access) *Guard {
 	var best *Guard
 	for _, id := range candidates(all) {
-		g := split(all, id, heldAsNear)
+		g := splitAccesses(all, id, heldAsNear)
 		if g.convincing() && (best == nil || number(g.With) > number(best.With)) {
 			best = g
 		}
@@ -47,12 +47,12 @@ func Infer(all []*Access) *Guard {
 		return best
 	}
 	for _, id := range candidates(all) {
-		if g := split(all, id, heldAnywhere); g.amongWriters() {
+		if g := splitAccesses(all, id, heldAnywhere); g.amongWriters() {
 			return g
 		}
 	}
 	for _, id := range candidates(all) {
-		if g := split(all, id, heldAsNear); id.near && g.ofLone() {
+		if g := splitAccesses(all, id, heldAsNear); id.near && g.ofLone() {
 			return g
 		}
 	}
@@ -88,12 +88,12 @@ func candidates(all []*Access) []lockID {
 		}
 	}
 	slices.SortFunc(ids, func(a, b lockID) int {
-		return cmp.Or(cmp.Compare(order(a), order(b)), strings.Compare(a.class, b.class))
+		return cmp.Or(cmp.Compare(orderOf(a), orderOf(b)), strings.Compare(a.class, b.class))
 	})
 	return ids
 }
 
-func order(id lockID) int {
+func orderOf(id lockID) int {
 	if id.near {
 		return 0
 	}
@@ -139,7 +139,7 @@ func heldAnywhere(a *Access, id lockID) verdict {
 	return without
 }
 
-func split(all []*Access, id lockID, judge func(*Access, lockID) verdict) *Guard {
+func splitAccesses(all []*Access, id lockID, judge func(*Access, lockID) verdict) *Guard {
 	g := &Guard{id: id}
 	for _, a := range all {
 		switch held := judge(a, id); {
@@ -149,7 +149,7 @@ func split(all []*Access, id lockID, judge func(*Access, lockID) verdict) *Guard
 		case held == without && !a.Exempt:
 			g.Without = append(g.Without, a)
 		default:
-			g.Others += a.times()
+			g.Others += a.countAlike()
 		}
 	}
 	return g
@@ -220,7 +220,7 @@ func functions(list []*Access) int {
 func number(list []*Access) int {
 	n := 0
 	for _, a := range list {
-		n += a.times()
+		n += a.countAlike()
 	}
 	return n
 }
@@ -229,7 +229,7 @@ func writes(list []*Access) int {
 	n := 0
 	for _, a := range list {
 		if a.Mode == finding.Write {
-			n += a.times()
+			n += a.countAlike()
 		}
 	}
 	return n

@@ -16,11 +16,11 @@ import (
 func Judge(found []*finding.Finding, packages ...[]Variable) []*finding.Finding {
 	j := &judge{of: map[finding.Variable][]int{}, at: map[finding.Position]int{}}
 	for _, f := range found {
-		j.add(f)
+		j.addFinding(f)
 	}
 	for _, v := range across(packages) {
 		if slices.ContainsFunc(v.Accesses, (*Access).Atomic) {
-			j.mixed(v)
+			j.judgeMixed(v)
 		} else {
 			j.guarded(v)
 		}
@@ -35,7 +35,7 @@ type judge struct {
 	at    map[finding.Position]int   // how many accesses of findings on guards are there
 }
 
-func (j *judge) add(f *finding.Finding) {
+func (j *judge) addFinding(f *finding.Finding) {
 	j.of[nameOf(f.Variable)] = append(j.of[nameOf(f.Variable)], len(j.found))
 	j.found = append(j.found, nil)
 	j.replace(len(j.found)-1, f)
@@ -55,8 +55,8 @@ func (j *judge) replace(i int, f *finding.Finding) {
 	j.found[i] = f
 }
 
-// about returns the index of the first finding on the variable that is wanted, or -1.
-func (j *judge) about(v finding.Variable, wanted func(*finding.Finding) bool) int {
+// findAbout returns the index of the first finding on the variable that is wanted, or -1.
+func (j *judge) findAbout(v finding.Variable, wanted func(*finding.Finding) bool) int {
 	for _, i := range j.of[nameOf(v)] {
 		if j.found[i] != nil && wanted(j.found[i]) {
 			return i
@@ -95,11 +95,11 @@ func across(packages [][]Variable) []*Variable {
 
 // compare orders accesses for the reader: writes first, then by place.
 func compare(a, b *Access) int {
-	return cmp.Or(cmp.Compare(rank(a), rank(b)), cmp.Compare(a.File, b.File), cmp.Compare(a.Line, b.Line),
+	return cmp.Or(cmp.Compare(rankAccess(a), rankAccess(b)), cmp.Compare(a.File, b.File), cmp.Compare(a.Line, b.Line),
 		cmp.Compare(a.Column, b.Column))
 }
 
-func rank(a *Access) int {
+func rankAccess(a *Access) int {
 	if a.Writes() {
 		return 0
 	}
@@ -109,9 +109,9 @@ func rank(a *Access) int {
 // pair is an access that lacks something, and one that it races with.
 type pair struct{ a, b *Access }
 
-// mixed judges a variable that some package accesses atomically: plain
+// judgeMixed judges a variable that some package accesses atomically: plain
 // accesses of the others race with that.
-func (j *judge) mixed(v *Variable) {
+func (j *judge) judgeMixed(v *Variable) {
 	var pairs []pair
 	for _, a := range v.Accesses {
 		if a.Atomic() || a.Map || a.SetUp || a.Exempt && a.Writes() || slices.Contains(a.Ignored, finding.MixedAtomic) ||
@@ -119,7 +119,8 @@ func (j *judge) mixed(v *Variable) {
 			continue
 		}
 		i := slices.IndexFunc(v.Accesses, func(b *Access) bool {
-			return b.Atomic() && b.Package != a.Package && finding.Conflicts(a.Mode, b.Mode) && maySame(a, b) && !apart(a, b) &&
+			return b.Atomic() && b.Package != a.Package && finding.Conflicts(a.Mode, b.Mode) &&
+				maySame(a, b) && !areExcluded(a, b) &&
 				!(b.Unknown && slices.ContainsFunc(a.Held, func(h Held) bool { return h.Near }))
 		})
 		if i >= 0 {
@@ -135,10 +136,10 @@ func (j *judge) mixed(v *Variable) {
 		does = "writes"
 	}
 	j.report(finding.MixedAtomic, v, pairs, &finding.Finding{
-		Title: fmt.Sprintf("%s is %s plainly and accessed atomically elsewhere", short(v.Variable), a.verb()),
+		Title: fmt.Sprintf("%s is %s plainly and accessed atomically elsewhere", shortName(v.Variable), a.pastVerb()),
 		Message: fmt.Sprintf("%s of package %s %s it through sync/atomic (%s), which orders only atomic accesses. Another "+
 			"goroutine may do so at the same time.",
-			b.Function, b.Package, does, b.where()),
+			b.Function, b.Package, does, b.fileAndLine()),
 	})
 }
 
@@ -157,7 +158,7 @@ func (j *judge) guarded(v *Variable) {
 	if v.Annotated != "" {
 		owner := v.Variable
 		owner.Name = v.Annotated
-		g = split(v.Accesses, lockID{class: owner.String(), near: true}, heldAsNear)
+		g = splitAccesses(v.Accesses, lockID{class: owner.String(), near: true}, heldAsNear)
 	}
 	if g == nil {
 		for _, i := range j.of[nameOf(v.Variable)] {
@@ -189,9 +190,10 @@ func (j *judge) guarded(v *Variable) {
 		return
 	}
 	a, b := pairs[0].a, pairs[0].b
-	code, title := finding.Unguarded, fmt.Sprintf("%s is %s without %s", short(v.Variable), a.verb(), g.Name)
+	code, title := finding.Unguarded, fmt.Sprintf("%s is %s without %s", shortName(v.Variable), a.pastVerb(), g.Name)
 	if !slices.ContainsFunc(pairs, func(p pair) bool { return p.a.otherLock() == "" }) {
-		code, title = finding.DifferentLocks, fmt.Sprintf("%s is %s under %s, but %s guards it", short(v.Variable), a.verb(),
+		code, title = finding.DifferentLocks, fmt.Sprintf("%s is %s under %s, but %s guards it",
+			shortName(v.Variable), a.pastVerb(),
 			a.otherLock(), g.Name)
 	}
 	does := "read"
@@ -205,8 +207,9 @@ func (j *judge) guarded(v *Variable) {
 	j.report(code, v, pairs, &finding.Finding{
 		Status: status,
 		Title:  title,
-		Message: fmt.Sprintf("%s; %s at %s by package %s. Another goroutine may %s it at the same time.", g.Count(), b.verb(),
-			b.where(), b.Package, does),
+		Message: fmt.Sprintf("%s; %s at %s by package %s. Another goroutine may %s it at the same time.",
+			g.Count(), b.pastVerb(),
+			b.fileAndLine(), b.Package, does),
 		Notes: []string{g.Count() + ", all packages of the module together"},
 	})
 }
@@ -227,11 +230,11 @@ func (g *Guard) otherSide(a *Access) *Access {
 	bestScore := -1
 	for _, b := range g.With {
 		elsewhere := b.Package != a.Package
-		if b.SetUp || b.Ordered || !finding.Conflicts(a.Mode, b.Mode) || !maySame(a, b) || apart(a, b) ||
+		if b.SetUp || b.Ordered || !finding.Conflicts(a.Mode, b.Mode) || !maySame(a, b) || areExcluded(a, b) ||
 			!elsewhere && (b.Function == a.Function || !a.Others || !b.Others) {
 			continue
 		}
-		score := 1 - rank(b)
+		score := 1 - rankAccess(b)
 		if elsewhere {
 			score += 2
 		}
@@ -245,7 +248,7 @@ func (g *Guard) otherSide(a *Access) *Access {
 // report makes one finding of the pairs, which are about one variable: all of them need the mend. A finding of
 // a package about the variable stays as it is, and gets the places that it lacks.
 func (j *judge) report(code finding.Code, v *Variable, pairs []pair, f *finding.Finding) {
-	i := j.about(v.Variable, func(g *finding.Finding) bool {
+	i := j.findAbout(v.Variable, func(g *finding.Finding) bool {
 		return g.Code == code || code != finding.MixedAtomic && guardsOf(g)
 	})
 	if i >= 0 {
@@ -266,7 +269,7 @@ func (j *judge) report(code finding.Code, v *Variable, pairs []pair, f *finding.
 	for _, p := range pairs[1:] {
 		addPlace(f, p.a)
 	}
-	j.add(f)
+	j.addFinding(f)
 }
 
 // addPlace adds a to the accesses of f, unless one of its function is there.
@@ -278,7 +281,8 @@ func addPlace(f *finding.Finding, a *Access) {
 		return
 	}
 	f.Accesses = append(f.Accesses, a.Access)
-	f.Notes = append(f.Notes, fmt.Sprintf("also %s in %s of package %s (%s)", a.verb(), a.Function, a.Package, a.where()))
+	f.Notes = append(f.Notes, fmt.Sprintf("also %s in %s of package %s (%s)", a.pastVerb(),
+		a.Function, a.Package, a.fileAndLine()))
 }
 
 // nameOf returns the fields by which v is known; the rest may differ between packages.
@@ -286,8 +290,8 @@ func nameOf(v finding.Variable) finding.Variable {
 	return finding.Variable{Package: v.Package, Type: v.Type, Name: v.Name}
 }
 
-// short returns Type.field, or the name of a package variable.
-func short(v finding.Variable) string {
+// shortName returns Type.field, or the name of a package variable.
+func shortName(v finding.Variable) string {
 	if v.Type == "" {
 		return v.Name
 	}

@@ -34,8 +34,8 @@ type Locks struct {
 	Methods []Method `json:"methods,omitempty"`
 }
 
-// gated reports whether a lock that both hold keeps a and b apart.
-func gated(a, b *Order) bool {
+// haveGate reports whether a lock that both hold keeps a and b apart.
+func haveGate(a, b *Order) bool {
 	return slices.ContainsFunc(a.Gates, func(g Gate) bool {
 		return slices.ContainsFunc(b.Gates, func(h Gate) bool { return g.Class == h.Class && !(g.Read && h.Read) })
 	})

@@ -49,13 +49,14 @@ func (c *checker) departed(op *syncops.Op) {
 		return
 	}
 	by, leaves := c.leaves(others[0])
-	if leaves && !slices.ContainsFunc(c.alternatives(op), func(way ssa.Value) bool { return c.obeys(way, by) }) {
-		c.report(op, fmt.Sprintf("The other side is %s alone, which returns when %s is ready: then", c.name(others[0]),
+	if leaves && !slices.ContainsFunc(c.alternatives(op), func(way ssa.Value) bool { return c.obeysStop(way, by) }) {
+		c.report(op, fmt.Sprintf("The other side is %s alone, which returns when %s is ready: then",
+			c.functionName(others[0]),
 			by.name), others[0])
 	}
 }
 
-// deaf judges a send of a goroutine to users of the package, in a loop that ends when it is stopped, whereas
+// judgeDeafSend judges a send of a goroutine to users of the package, in a loop that ends when it is stopped, whereas
 // the send does not:
 //
 //	for {
@@ -64,7 +65,7 @@ func (c *checker) departed(op *syncops.Op) {
 //			return
 //		case <-ticker.C:
 //			t.next <- struct{}{} // the canceller of ctx does not receive any more
-func (c *checker) deaf(op *syncops.Op) {
+func (c *checker) judgeDeafSend(op *syncops.Op) {
 	if op.Mode != finding.Send || !op.Alone || op.Key.Name.Field == "" || len(c.list.Started(op.Fn)) == 0 ||
 		c.list.Graph.Open(op.Fn) || c.others(op) != nil || c.closed(op.Key) || !c.handedOut(op) {
 		return
@@ -77,7 +78,7 @@ func (c *checker) deaf(op *syncops.Op) {
 		loop := b.Idom()
 		if by, ok := c.stopOf(s.Chan); ok && loop.Dominates(op.Instr.Block()) && c.list.Reaches(op.Instr, loop.Instrs[0]) {
 			c.report(op, fmt.Sprintf("%s returns when %s is ready, but not while it waits here: once its users do not "+
-				"receive any more,", c.name(op), by.name), nil)
+				"receive any more,", c.functionName(op), by.name), nil)
 			return
 		}
 	}
@@ -118,21 +119,21 @@ func (c *checker) handedOut(op *syncops.Op) bool {
 func (c *checker) returns(instr ssa.Instruction, key syncops.Key) bool {
 	switch instr := instr.(type) {
 	case *ssa.Return:
-		return slices.ContainsFunc(instr.Results, func(v ssa.Value) bool { return c.is(v, key) })
+		return slices.ContainsFunc(instr.Results, func(v ssa.Value) bool { return c.isChannel(v, key) })
 	case *ssa.Store:
 		local, ok := instr.Addr.(*ssa.Alloc)
-		return ok && !local.Heap && c.is(instr.Val, key)
+		return ok && !local.Heap && c.isChannel(instr.Val, key)
 	}
 	return false
 }
 
-// is reports whether v is the channel of a key.
-func (c *checker) is(v ssa.Value, key syncops.Key) bool {
+// isChannel reports whether v is the channel of a key.
+func (c *checker) isChannel(v ssa.Value, key syncops.Key) bool {
 	k, ok := syncops.KeyOf(v)
 	return ok && k == key
 }
 
-func (c *checker) name(op *syncops.Op) string { return c.list.Prog.FuncName(op.Fn) }
+func (c *checker) functionName(op *syncops.Op) string { return c.list.Prog.FuncName(op.Fn) }
 
 // alternatives lists the channels of the other cases of op's select.
 func (c *checker) alternatives(op *syncops.Op) []ssa.Value {
@@ -149,9 +150,9 @@ func (c *checker) alternatives(op *syncops.Op) []ssa.Value {
 	return list
 }
 
-// obeys reports whether a way out of the wait is there when the other side has left: anything but the
+// obeysStop reports whether a way out of the wait is there when the other side has left: anything but the
 // context that the caller has handed over.
-func (c *checker) obeys(way ssa.Value, by stop) bool {
+func (c *checker) obeysStop(way ssa.Value, by stop) bool {
 	ctx, ok := doneOf(way)
 	if !ok {
 		return true
@@ -171,15 +172,15 @@ func (c *checker) leaves(op *syncops.Op) (stop, bool) {
 		if s == nil || s.Dir != types.RecvOnly || !slices.Contains(sel.States, s) || s.Pos == op.Pos {
 			continue
 		}
-		if by, ok := c.stopOf(s.Chan); ok && !c.again(b, op) {
+		if by, ok := c.stopOf(s.Chan); ok && !c.comesBackTo(b, op) {
 			return by, true
 		}
 	}
 	return stop{}, false
 }
 
-// again reports whether control comes from block b to op, or to another operation that does the same.
-func (c *checker) again(b *ssa.BasicBlock, op *syncops.Op) bool {
+// comesBackTo reports whether control comes from block b to op, or to another operation that does the same.
+func (c *checker) comesBackTo(b *ssa.BasicBlock, op *syncops.Op) bool {
 	return slices.ContainsFunc(c.list.ByKey[op.Key], func(o *syncops.Op) bool {
 		return o.Mode == op.Mode && (o.Fn != op.Fn || c.list.Reaches(b.Instrs[0], o.Instr))
 	})

@@ -21,7 +21,7 @@ func run(pass *analysis.Pass, r *check.Reporter) {
 	c := &checker{pass.ResultOf[syncops.Analyzer].(*syncops.List), r}
 	for _, op := range c.list.All {
 		c.departed(op)
-		c.deaf(op)
+		c.judgeDeafSend(op)
 	}
 	r.ReportWaits(pass.ResultOf[waits.Analyzer].(*waits.Result))
 }

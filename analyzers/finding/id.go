@@ -22,7 +22,7 @@ func (f *Finding) ComputeID() string {
 		slices.Sort(parts)
 		parts = slices.Compact(parts) // however many goroutines wait in a circle for locks of one class
 	} else {
-		parts = f.pair()
+		parts = f.pairNames()
 		slices.Sort(parts)
 		v := f.Variable
 		parts = append([]string{v.Package, v.Type, v.Function, v.Name}, parts...)
@@ -31,7 +31,7 @@ func (f *Finding) ComputeID() string {
 	return "il-" + hex.EncodeToString(sum[:8])
 }
 
-func (f *Finding) pair() (names []string) {
+func (f *Finding) pairNames() (names []string) {
 	for _, s := range f.Pair() {
 		names = append(names, s.Function+"\x01"+s.Expr)
 	}

@@ -36,7 +36,7 @@ func newFacts() *Facts {
 	return &Facts{own: map[factKey]analysis.Fact{}, byPath: map[pathKey]analysis.Fact{}}
 }
 
-func (f *Facts) set(obj types.Object, fact analysis.Fact) {
+func (f *Facts) setFact(obj types.Object, fact analysis.Fact) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	kind := reflect.TypeOf(fact)
@@ -46,8 +46,8 @@ func (f *Facts) set(obj types.Object, fact analysis.Fact) {
 	}
 }
 
-// close drops the part that only the run that has noted f can ask for, and the types with it.
-func (f *Facts) close() {
+// dropPrivate drops the part that only the run that has noted f can ask for, and the types with it.
+func (f *Facts) dropPrivate() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.own, f.paths = nil, objectpath.Encoder{}

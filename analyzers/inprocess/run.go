@@ -43,9 +43,9 @@ type Results map[*analysis.Analyzer]any
 func (u *Unit) Run(ctx context.Context, analyzers ...*analysis.Analyzer) (Results, *Facts, error) {
 	r := &execution{ctx: ctx, unit: u, facts: newFacts(), actions: map[*analysis.Analyzer]*action{}}
 	for _, a := range analyzers {
-		r.plan(a)
+		r.planAction(a)
 	}
-	defer r.facts.close()
+	defer r.facts.dropPrivate()
 	if err := r.runAll(analyzers); err != nil {
 		return nil, nil, err
 	}
@@ -78,14 +78,14 @@ type action struct {
 	err    error
 }
 
-// plan makes an action for a and all that it requires.
-func (r *execution) plan(a *analysis.Analyzer) {
+// planAction makes an action for a and all that it requires.
+func (r *execution) planAction(a *analysis.Analyzer) {
 	if r.actions[a] != nil {
 		return
 	}
 	r.actions[a] = new(action)
 	for _, b := range a.Requires {
-		r.plan(b)
+		r.planAction(b)
 	}
 }
 
@@ -150,10 +150,10 @@ func (r *execution) passOf(a *analysis.Analyzer) *analysis.Pass {
 	}
 	return &analysis.Pass{
 		Analyzer: a, Fset: u.Fset, Files: u.Files, Pkg: u.Types, TypesInfo: u.Info, TypesSizes: u.Sizes,
-		Module: u.Module, ResultOf: results, ReadFile: u.read,
+		Module: u.Module, ResultOf: results, ReadFile: u.readFile,
 		Report:            func(analysis.Diagnostic) {},
 		ImportObjectFact:  r.importFact,
-		ExportObjectFact:  r.facts.set,
+		ExportObjectFact:  r.facts.setFact,
 		AllObjectFacts:    func() []analysis.ObjectFact { return r.importedFacts(a) },
 		ImportPackageFact: func(*types.Package, analysis.Fact) bool { return false },
 		ExportPackageFact: func(analysis.Fact) { panic("inprocess: an analyzer exports facts of packages") },
@@ -161,7 +161,7 @@ func (r *execution) passOf(a *analysis.Analyzer) *analysis.Pass {
 	}
 }
 
-func (u *Unit) read(name string) ([]byte, error) {
+func (u *Unit) readFile(name string) ([]byte, error) {
 	if u.Read != nil {
 		return u.Read(name)
 	}

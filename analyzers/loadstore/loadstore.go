@@ -41,11 +41,11 @@ func run(pass *analysis.Pass, r *check.Reporter) {
 		}
 		if why, other := c.shared(s); why != "" {
 			status := finding.Suspected
-			if s.store.Mode == finding.AtomicWrite && !c.writtenElsewhere(s) || !c.meets(s, other) {
+			if s.store.Mode == finding.AtomicWrite && !c.writtenElsewhere(s) || !c.goroutinesMeet(s, other) {
 				status = finding.Lead
 			}
 			c.report(s, why, other, status)
-		} else if c.lead(s) {
+		} else if c.isLead(s) {
 			leads = append(leads, s)
 		}
 	}
@@ -60,7 +60,7 @@ func run(pass *analysis.Pass, r *check.Reporter) {
 	}
 	// Leads come last, since a function has one update of a variable.
 	for _, s := range leads {
-		if c.first(s) {
+		if c.isFirst(s) {
 			c.report(s, "its users may start goroutines", nil, finding.Lead)
 		}
 	}
@@ -271,7 +271,7 @@ func (c *checker) report(s section, why string, other *accesses.Access, status f
 		Status: status,
 		Title:  fmt.Sprintf("update of %s is not one step", s.store.Name.Short()),
 		Message: fmt.Sprintf("%s loads and stores it %s; %s. An update by another goroutine in between would be lost.",
-			c.list.Prog.FuncName(s.store.Fn), how(s), why),
+			c.list.Prog.FuncName(s.store.Fn), describeHow(s), why),
 		Variable: s.store.Variable(),
 		Accesses: []finding.Access{c.list.Side(s.store)},
 		Section: &finding.Section{
@@ -324,7 +324,7 @@ func (c *checker) reportUpdate(u endpoints.Update) {
 	c.reporter.Report(f, u.StoreNode, u.LoadNode, "loaded here", []ast.Expr{u.StoreNode, u.LoadNode})
 }
 
-func how(s section) string {
+func describeHow(s section) string {
 	switch {
 	case s.split:
 		return "under a lock that is released in between"

@@ -62,18 +62,18 @@ func (c *checker) skipReported(leads []guards.Suspect) {
 // shared returns why the variable of s is taken to be shared, and another
 // access to show, if there is one; why is empty if nothing says so.
 func (c *checker) shared(s section) (why string, other *accesses.Access) {
-	if c.reported[c.list.Side(s.store).Position] || c.done[c.key(s)] {
+	if c.reported[c.list.Side(s.store).Position] || c.done[c.keyOfSection(s)] {
 		return "", nil
 	}
 	if why, other = c.evidence(s); why != "" {
-		c.done[c.key(s)] = true
+		c.done[c.keyOfSection(s)] = true
 	}
 	return why, other
 }
 
-// meets reports whether something shows that a second goroutine may come in between: to the other access, or to the
-// update itself, if its synchronisation shows that several do.
-func (c *checker) meets(s section, other *accesses.Access) bool {
+// goroutinesMeet reports whether something shows that a second goroutine may come in between: to the other
+// access, or to the update itself, if its synchronisation shows that several do.
+func (c *checker) goroutinesMeet(s section, other *accesses.Access) bool {
 	own := s.store.Place()
 	if s.split {
 		own.Locks = nil
@@ -82,20 +82,20 @@ func (c *checker) meets(s section, other *accesses.Access) bool {
 	return other != nil && c.list.Meet(own, other.Place(), synchronised) || c.list.Meet(own, own, synchronised)
 }
 
-func (c *checker) key(s section) string {
+func (c *checker) keyOfSection(s section) string {
 	return s.store.Name.String() + "\x00" + c.list.Prog.FuncName(s.store.Fn)
 }
 
-// lead reports whether s may be split by goroutines that only the users of the package start, its tests among
+// isLead reports whether s may be split by goroutines that only the users of the package start, its tests among
 // them: the code itself releases a lock between the two.
-func (c *checker) lead(s section) bool {
+func (c *checker) isLead(s section) bool {
 	return s.split && !c.list.Prog.Alone(s.store.Fn) && !c.reported[c.list.Side(s.store).Position]
 }
 
-// first reports whether s is the first of its function and variable to be reported.
-func (c *checker) first(s section) bool {
-	first := !c.done[c.key(s)]
-	c.done[c.key(s)] = true
+// isFirst reports whether s is the first of its function and variable to be reported.
+func (c *checker) isFirst(s section) bool {
+	first := !c.done[c.keyOfSection(s)]
+	c.done[c.keyOfSection(s)] = true
 	return first
 }
 
@@ -120,7 +120,7 @@ func (c *checker) writtenElsewhere(s section) bool {
 // countedElsewhere reports whether another function adds to the variable of s: a number added between the load
 // and the store of zero is lost.
 func (c *checker) countedElsewhere(s section) bool {
-	return c.find(s.store, func(a *accesses.Access) bool {
+	return c.findConflict(s.store, func(a *accesses.Access) bool {
 		call, ok := a.Instr.(*ssa.Call)
 		return ok && a.Atomic() && strings.HasPrefix(call.Call.StaticCallee().Name(), "Add")
 	}) != nil
@@ -319,7 +319,7 @@ func (c *checker) lockedElsewhere(st *accesses.Access) *accesses.Access {
 	if locked < free {
 		return nil
 	}
-	return c.find(st, func(a *accesses.Access) bool { return holdsOwnLock(a) && (a.Writes() || c.runsTwice(st)) })
+	return c.findConflict(st, func(a *accesses.Access) bool { return holdsOwnLock(a) && (a.Writes() || c.runsTwice(st)) })
 }
 
 // runsTwice reports whether two goroutines of the package may run st at once:
@@ -347,7 +347,7 @@ func holdsOwnLock(a *accesses.Access) bool {
 // is another question than this.
 func (c *checker) otherGoroutine(st *accesses.Access) *accesses.Access {
 	mine := c.list.Graph.Roles(st.Fn)
-	return c.find(st, func(a *accesses.Access) bool {
+	return c.findConflict(st, func(a *accesses.Access) bool {
 		theirs := c.list.Graph.Roles(a.Fn)
 		if theirs.Unknown || mine.Unknown || !a.Writes() || !c.list.Parallel(a, st) {
 			return false
@@ -387,13 +387,13 @@ func startedOn(g *callgraph.Goroutine, a *accesses.Access) bool {
 // tests call, if any, say nothing about that.
 func (c *checker) otherWriter(st *accesses.Access) *accesses.Access {
 	unused := c.list.Graph.Roles(st.Fn).None()
-	return c.find(st, func(a *accesses.Access) bool {
+	return c.findConflict(st, func(a *accesses.Access) bool {
 		return a.Writes() && !(unused && c.list.Graph.Roles(a.Fn).None()) && c.list.Parallel(a, st)
 	})
 }
 
-// find returns the first access of another function that fits and conflicts.
-func (c *checker) find(st *accesses.Access, fits func(*accesses.Access) bool) *accesses.Access {
+// findConflict returns the first access of another function that fits and conflicts.
+func (c *checker) findConflict(st *accesses.Access, fits func(*accesses.Access) bool) *accesses.Access {
 	for _, a := range c.byName[st.Name] {
 		if a.Fn != st.Fn && a.Map == st.Map && accesses.Alike(a, st) && fits(a) &&
 			(finding.Conflicts(a.Mode, st.Mode) || a.Mode == finding.AtomicWrite) {

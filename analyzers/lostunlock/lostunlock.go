@@ -35,7 +35,7 @@ func run(pass *analysis.Pass, r *check.Reporter) {
 		if !c.prog.InTest(fn) && !c.locks.MayReturnLocked(fn) {
 			c.function(fn)
 			c.panics(fn)
-			c.ways(fn, work)
+			c.reportWays(fn, work)
 		}
 	})
 	r.ReportWaits(pass.ResultOf[waits.Analyzer].(*waits.Result))
@@ -54,15 +54,15 @@ type exit struct {
 	state *lockset.State
 }
 
-// pos returns the place of e. The return at the end of a function has none of its own.
-func (e exit) pos() token.Pos {
+// position returns the place of e. The return at the end of a function has none of its own.
+func (e exit) position() token.Pos {
 	if at := e.ret.Pos(); at.IsValid() {
 		return at
 	}
 	return e.ret.Parent().Syntax().End() - 1
 }
 
-func (c *checker) line(e exit) int { return c.prog.Fset().Position(e.pos()).Line }
+func (c *checker) lineOf(e exit) int { return c.prog.Fset().Position(e.position()).Line }
 
 func (c *checker) function(fn *ssa.Function) {
 	var exits []exit
@@ -78,13 +78,13 @@ func (c *checker) function(fn *ssa.Function) {
 				continue
 			}
 			seen[h.Path] = true
-			c.lock(fn, h, exits)
+			c.judgeLock(fn, h, exits)
 		}
 	}
 }
 
-// lock judges the returns of fn by the state in which they leave the lock h.
-func (c *checker) lock(fn *ssa.Function, h lockset.Held, exits []exit) {
+// judgeLock judges the returns of fn by the state in which they leave the lock h.
+func (c *checker) judgeLock(fn *ssa.Function, h lockset.Held, exits []exit) {
 	// Which returns leave the lock held, and which have surely released it?
 	var leaves, frees []exit
 	for _, e := range exits {
@@ -113,11 +113,11 @@ func (c *checker) lock(fn *ssa.Function, h lockset.Held, exits []exit) {
 			Title: fmt.Sprintf("a return leaves %s locked", check.ShortName(lock)),
 			Message: fmt.Sprintf("%s has unlocked %s when it returns at line %d, but not when it returns at line %d: "+
 				"the next Lock waits forever.",
-				c.prog.FuncName(fn), path, c.line(frees[len(frees)-1]), c.line(e)),
+				c.prog.FuncName(fn), path, c.lineOf(frees[len(frees)-1]), c.lineOf(e)),
 			Variable: lock,
 			Accesses: []finding.Access{side, check.Side(c.prog, fn, first.Since, check.LockMode(first.Read), path)},
 		}
-		c.reporter.ReportAt(f, e.pos(), check.Note{Pos: first.Since.Pos(), Text: path + " is locked here"})
+		c.reporter.ReportAt(f, e.position(), check.Note{Pos: first.Since.Pos(), Text: path + " is locked here"})
 	}
 }
 
@@ -135,7 +135,7 @@ func (c *checker) unmeant(h lockset.Held, leaves, frees []exit) bool {
 		return true
 	}
 	for _, e := range leaves {
-		if outcome(e.ret) == success && !slices.ContainsFunc(frees, func(f exit) bool { return alike(e.ret, f.ret) }) {
+		if outcome(e.ret) == success && !slices.ContainsFunc(frees, func(f exit) bool { return returnSame(e.ret, f.ret) }) {
 			return false
 		}
 	}

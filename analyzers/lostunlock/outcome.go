@@ -28,27 +28,27 @@ func outcome(ret *ssa.Return) result {
 	switch t := last.Type().Underlying().(type) {
 	case *types.Interface:
 		if types.Identical(last.Type(), types.Universe.Lookup("error").Type()) {
-			return when(isConst && c.IsNil())
+			return resultWhen(isConst && c.IsNil())
 		}
-		return when(!isConst || !c.IsNil())
+		return resultWhen(!isConst || !c.IsNil())
 	case *types.Pointer, *types.Slice, *types.Map, *types.Signature, *types.Chan:
-		return when(!isConst || !c.IsNil())
+		return resultWhen(!isConst || !c.IsNil())
 	case *types.Basic:
 		if isConst && t.Info()&types.IsBoolean != 0 {
-			return when(constant.BoolVal(c.Value))
+			return resultWhen(constant.BoolVal(c.Value))
 		}
 	}
 	return unclear
 }
 
-// alike reports whether two returns hand the same to their caller, which cannot tell then which it was:
+// returnSame reports whether two returns hand the same to their caller, which cannot tell then which it was:
 //
 //	if p.pool == nil {
 //		return nil // with the lock
 //	}
 //	p.mu.Unlock()
 //	return nil
-func alike(a, b *ssa.Return) bool {
+func returnSame(a, b *ssa.Return) bool {
 	return len(a.Results) > 0 && slices.EqualFunc(a.Results, b.Results, func(v, w ssa.Value) bool {
 		c, isConst := v.(*ssa.Const)
 		d, alsoConst := w.(*ssa.Const)
@@ -57,7 +57,7 @@ func alike(a, b *ssa.Return) bool {
 	})
 }
 
-func when(ok bool) result {
+func resultWhen(ok bool) result {
 	if ok {
 		return success
 	}

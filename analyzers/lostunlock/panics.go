@@ -50,7 +50,7 @@ func deferredCalls(fn *ssa.Function) []*ssa.Defer {
 
 // recovers reports whether some deferred function calls recover.
 func recovers(deferred []*ssa.Defer) bool {
-	return calls(deferred, func(call *ssa.CallCommon) bool {
+	return bodyCalls(deferred, func(call *ssa.CallCommon) bool {
 		b, ok := call.Value.(*ssa.Builtin)
 		return ok && b.Name() == "recover"
 	})
@@ -64,7 +64,7 @@ func unlocks(deferred []*ssa.Defer, path accesspath.Path) bool {
 			return true
 		}
 	}
-	return calls(deferred, isUnlock)
+	return bodyCalls(deferred, isUnlock)
 }
 
 func isUnlock(call *ssa.CallCommon) bool {
@@ -72,8 +72,8 @@ func isUnlock(call *ssa.CallCommon) bool {
 	return fn != nil && len(call.Args) > 0 && (fn.Name() == "Unlock" || fn.Name() == "RUnlock")
 }
 
-// calls reports whether the body of a deferred function has a call that is wanted.
-func calls(deferred []*ssa.Defer, wanted func(*ssa.CallCommon) bool) bool {
+// bodyCalls reports whether the body of a deferred function has a call that is wanted.
+func bodyCalls(deferred []*ssa.Defer, wanted func(*ssa.CallCommon) bool) bool {
 	for _, d := range deferred {
 		fn, _ := callgraph.Target(d.Common())
 		if fn == nil {

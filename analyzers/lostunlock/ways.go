@@ -14,8 +14,8 @@ import (
 	"github.com/interlock-go/interlock/analyzers/pass/lockset"
 )
 
-// ways reports the ways through a loop, and those out of a function that meet others at one return, on which a lock
-// is kept:
+// reportWays reports the ways through a loop, and those out of a function that meet others at one return, on
+// which a lock is kept:
 //
 //	for _, s := range all {
 //		s.mu.Lock()
@@ -25,7 +25,7 @@ import (
 //		…
 //		s.mu.Unlock()
 //	}
-func (c *checker) ways(fn *ssa.Function, work *ir.Work) {
+func (c *checker) reportWays(fn *ssa.Function, work *ir.Work) {
 	for _, k := range c.locks.Kept(fn, work) {
 		if k.Class == "" || c.reported[k.Since] ||
 			c.locks.HandedOn(fn, k.Class) || c.locks.ReleasedElsewhere(k.Class) {

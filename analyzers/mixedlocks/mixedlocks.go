@@ -31,7 +31,7 @@ func run(pass *analysis.Pass, r *check.Reporter) {
 func report(list *accesses.List, r *check.Reporter, l guards.Suspect) {
 	a, b := l.Without, l.With
 	f := &finding.Finding{
-		Title:    fmt.Sprintf("%s is %s under %s, but %s guards it", l.Variable.Name.Short(), a.Verb(), locks(a), l.Lock),
+		Title:    fmt.Sprintf("%s is %s under %s, but %s guards it", l.Variable.Name.Short(), a.Verb(), listLocks(a), l.Lock),
 		Message:  l.Evidence(list),
 		Variable: a.Variable(),
 		Accesses: []finding.Access{list.Side(a), list.Side(b)},
@@ -40,10 +40,10 @@ func report(list *accesses.List, r *check.Reporter, l guards.Suspect) {
 	if l.Lead {
 		f.Status = finding.Lead
 	}
-	r.Report(f, a.Expr, b.Expr, fmt.Sprintf("%s here under %s", b.Verb(), locks(b)), check.Spots(l.All...))
+	r.Report(f, a.Expr, b.Expr, fmt.Sprintf("%s here under %s", b.Verb(), listLocks(b)), check.Spots(l.All...))
 }
 
-func locks(a *accesses.Access) string {
+func listLocks(a *accesses.Access) string {
 	var names []string
 	for _, h := range a.Locks.Held() {
 		names = append(names, h.String())

@@ -45,7 +45,7 @@ func reportWrites(list *accesses.List, v *accesses.Variable, r *check.Reporter) 
 			Title: fmt.Sprintf("%s is written under %s, which others may hold too", v.Name.Short(), h),
 			Message: fmt.Sprintf("any number of goroutines may hold the read side at once; %s may %s it at the same time. "+
 				"Writing needs a lock that no two hold at once.",
-				list.Prog.FuncName(b.Fn), verb(b)),
+				list.Prog.FuncName(b.Fn), pastVerb(b)),
 			Variable: a.Variable(),
 			Accesses: []finding.Access{list.Side(a)},
 		}
@@ -59,7 +59,7 @@ func reportWrites(list *accesses.List, v *accesses.Variable, r *check.Reporter) 
 	}
 }
 
-func verb(a *accesses.Access) string {
+func pastVerb(a *accesses.Access) string {
 	if a.Writes() {
 		return "write"
 	}

@@ -58,7 +58,7 @@ func (m *Module) update(ctx context.Context, n *Package, progress func(string)) 
 	if len(n.files) == 0 {
 		return nil // there are tests alone
 	}
-	texts, hash, err := m.read(n)
+	texts, hash, err := m.readSources(n)
 	if err != nil {
 		return err
 	}
@@ -71,7 +71,7 @@ func (m *Module) update(ctx context.Context, n *Package, progress func(string)) 
 	// Types and passes, with their times.
 	progress(n.Path)
 	start := time.Now()
-	s, err := m.check(n, texts)
+	s, err := m.typeCheck(n, texts)
 	m.spent.Typing += time.Since(start)
 	if err != nil {
 		return err
@@ -84,7 +84,7 @@ func (m *Module) update(ctx context.Context, n *Package, progress func(string)) 
 		return err
 	}
 	next.hash, next.texts = hash, texts
-	return m.take(n, s, next)
+	return m.takeResults(n, s, next)
 }
 
 // analyse runs all checks on a typed package.
@@ -127,11 +127,11 @@ func (m *Module) analyse(ctx context.Context, n *Package, s *syntax, texts map[s
 	if err != nil {
 		return nil, fmt.Errorf("analysing %s: %w", n.Path, err)
 	}
-	return &known{facts: facts, summary: text, notes: m.notes(s, results), memory: n.memory}, nil
+	return &known{facts: facts, summary: text, notes: m.notesByFile(s, results), memory: n.memory}, nil
 }
 
-// take replaces the results of a package, and marks the importers that this concerns.
-func (m *Module) take(n *Package, s *syntax, next *known) error {
+// takeResults replaces the results of a package, and marks the importers that this concerns.
+func (m *Module) takeResults(n *Package, s *syntax, next *known) error {
 	hash, err := hashAPI(s.types)
 	if err != nil {
 		return fmt.Errorf("comparing the API of %s: %w", n.Path, err)

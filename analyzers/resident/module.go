@@ -154,7 +154,7 @@ func (m *Module) reload(ctx context.Context) error {
 		m.fset, m.packages = token.NewFileSet(), nil
 		m.external, m.exports = map[string]*types.Package{}, map[string]string{}
 	}
-	list, err := m.load(ctx, listMode, false, m.patterns()...)
+	list, err := m.loadPackages(ctx, listMode, false, m.patterns()...)
 	if err != nil {
 		return err
 	}
@@ -163,9 +163,9 @@ func (m *Module) reload(ctx context.Context) error {
 	// The module's own packages, with their results.
 	var own []*packages.Package
 	packages.Visit(list, nil, func(p *packages.Package) {
-		if isOwn(p) {
+		if isMainModule(p) {
 			own = append(own, p)
-			m.add(p, old[p.PkgPath])
+			m.addPackage(p, old[p.PkgPath])
 			if !slices.Contains(m.modFiles, p.Module.GoMod) {
 				m.modFiles = append(m.modFiles, p.Module.GoMod)
 			}
@@ -176,11 +176,11 @@ func (m *Module) reload(ctx context.Context) error {
 	if len(own) == 0 {
 		return m.nothing(list)
 	}
-	return m.link(ctx, own)
+	return m.linkImports(ctx, own)
 }
 
-// isOwn reports whether the package is of a main module, which is typed from source.
-func isOwn(p *packages.Package) bool { return p.Module != nil && p.Module.Main }
+// isMainModule reports whether the package is of a main module, which is typed from source.
+func isMainModule(p *packages.Package) bool { return p.Module != nil && p.Module.Main }
 
 // nothing returns why there is no package to analyse.
 func (m *Module) nothing(list []*packages.Package) error {
@@ -218,8 +218,8 @@ func (m *Module) patterns() []string {
 const listMode = packages.NeedName | packages.NeedFiles | packages.NeedCompiledGoFiles | packages.NeedImports |
 	packages.NeedDeps | packages.NeedModule | packages.NeedTypesSizes
 
-// load runs the go command.
-func (m *Module) load(ctx context.Context, mode packages.LoadMode, tests bool,
+// loadPackages runs the go command.
+func (m *Module) loadPackages(ctx context.Context, mode packages.LoadMode, tests bool,
 	patterns ...string) ([]*packages.Package, error) {
 	list, err := packages.Load(&packages.Config{
 		Mode: mode, Context: ctx, Dir: m.options.Root, Env: m.options.Env, BuildFlags: m.options.BuildFlags,
@@ -235,8 +235,8 @@ func (m *Module) load(ctx context.Context, mode packages.LoadMode, tests bool,
 	return list, nil
 }
 
-// add takes up one of the module's own packages.
-func (m *Module) add(p *packages.Package, old *Package) {
+// addPackage takes up one of the module's own packages.
+func (m *Module) addPackage(p *packages.Package, old *Package) {
 	n := m.newPackage(p, old)
 	if old != nil {
 		n.tests = old.tests
@@ -270,8 +270,8 @@ func (m *Module) newPackage(p *packages.Package, old *Package) *Package {
 	return n
 }
 
-// link connects the module's packages with their imports, and asks for the export data of the others.
-func (m *Module) link(ctx context.Context, own []*packages.Package) error {
+// linkImports connects the module's packages with their imports, and asks for the export data of the others.
+func (m *Module) linkImports(ctx context.Context, own []*packages.Package) error {
 	for _, p := range own {
 		m.connect(m.packages[p.PkgPath])
 	}
@@ -300,7 +300,8 @@ func (m *Module) addExports(ctx context.Context, of []*packages.Package) error {
 	if len(missing) == 0 {
 		return nil
 	}
-	list, err := m.load(ctx, packages.NeedName|packages.NeedExportFile, false, slices.Sorted(maps.Keys(missing))...)
+	list, err := m.loadPackages(ctx, packages.NeedName|packages.NeedExportFile, false,
+		slices.Sorted(maps.Keys(missing))...)
 	if err != nil {
 		return err
 	}

@@ -39,8 +39,8 @@ type annotator struct {
 	orders map[string][]finding.Edge // by the class of either lock
 }
 
-// notes returns the notes of a package by file.
-func (m *Module) notes(s *syntax, results inprocess.Results) map[string][]Note {
+// notesByFile returns the notes of a package by file.
+func (m *Module) notesByFile(s *syntax, results inprocess.Results) map[string][]Note {
 	list := results[accesses.Analyzer].(*accesses.List)
 	a := &annotator{s.types, map[types.Object]Note{}, map[string][]guards.Guard{}, map[string][]finding.Edge{}}
 	// The guard of each variable, and which locks are taken under which.
@@ -55,7 +55,7 @@ func (m *Module) notes(s *syntax, results inprocess.Results) map[string][]Note {
 			a.orders[o.To] = append(a.orders[o.To], o.Edge)
 		}
 	}
-	a.locks()
+	a.noteLocks()
 	// The identifiers that mean one of these.
 	byFile := map[string][]Note{}
 	add := func(id *ast.Ident, obj types.Object, declares bool) {
@@ -96,8 +96,8 @@ func (a *annotator) variable(g guards.Guard) {
 	}
 }
 
-// locks notes for each lock of the package its variables and its orders.
-func (a *annotator) locks() {
+// noteLocks notes for each lock of the package its variables and its orders.
+func (a *annotator) noteLocks() {
 	note := func(class string, obj types.Object) {
 		var lines []string
 		if list := a.guards[class]; len(list) > 0 {

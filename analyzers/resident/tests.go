@@ -92,7 +92,7 @@ func (m *Module) listTests(ctx context.Context, n *Package) error {
 	old, now := n.tests, tests{listed: true, listing: listing(n.dir, true)}
 	size := sizeOf(n.dir, now.listing)
 	if len(now.listing) > 0 && size <= largestTests {
-		list, err := m.load(ctx, listMode, true, n.Path)
+		list, err := m.loadPackages(ctx, listMode, true, n.Path)
 		if err != nil {
 			return err
 		}

@@ -86,9 +86,9 @@ func (m *Module) hashCgo(n *Package) [sha256.Size]byte {
 	return [sha256.Size]byte(h.Sum(nil))
 }
 
-// read reads the sources of a package, and the files that cgo has made of some of them. The hash is that of
+// readSources reads the sources of a package, and the files that cgo has made of some of them. The hash is that of
 // all.
-func (m *Module) read(n *Package) (texts map[string][]byte, hash [sha256.Size]byte, err error) {
+func (m *Module) readSources(n *Package) (texts map[string][]byte, hash [sha256.Size]byte, err error) {
 	h := sha256.New()
 	texts = map[string][]byte{}
 	for _, name := range slices.Concat(n.files, n.translated()) {
@@ -105,7 +105,7 @@ func (m *Module) read(n *Package) (texts map[string][]byte, hash [sha256.Size]by
 
 // importsOthers reports whether a changed file imports a package that was not listed for it.
 func (m *Module) importsOthers(n *Package) bool {
-	texts, hash, err := m.read(n)
+	texts, hash, err := m.readSources(n)
 	if err != nil || hash == n.hash {
 		return err != nil
 	}
@@ -127,8 +127,8 @@ func (m *Module) importsOthers(n *Package) bool {
 	return false
 }
 
-// check parses and types a package.
-func (m *Module) check(n *Package, texts map[string][]byte) (*syntax, error) {
+// typeCheck parses and types a package.
+func (m *Module) typeCheck(n *Package, texts map[string][]byte) (*syntax, error) {
 	s := &syntax{info: &types.Info{
 		Types: map[ast.Expr]types.TypeAndValue{}, Defs: map[*ast.Ident]types.Object{}, Uses: map[*ast.Ident]types.Object{},
 		Selections: map[*ast.SelectorExpr]*types.Selection{}, Implicits: map[ast.Node]types.Object{},

@@ -56,7 +56,7 @@ func (s *Summary) gatherSkips(list *accesses.List, still *stationary.Fields) {
 		}
 		at := ir.Position(fset, p.pos)
 		skip := Skip{
-			File: s.file(at.Filename), Line: at.Line, Column: at.Column, Mode: p.mode, Map: p.isMap, Reason: reason.reason,
+			File: s.fileNumber(at.Filename), Line: at.Line, Column: at.Column, Mode: p.mode, Map: p.isMap, Reason: reason.reason,
 		}
 		if name := reason.unless; name != "" {
 			if fields[name] == 0 {
@@ -107,7 +107,7 @@ func (s *Summary) gatherVariables(pass *analysis.Pass, list *accesses.List) {
 	s.Variables = list.Exported(ignored, pass.ResultOf[guards.Annotations].(guards.Annotated))
 	for _, v := range s.Variables {
 		for _, a := range v.Accesses {
-			a.File = strconv.Itoa(s.file(a.File))
+			a.File = strconv.Itoa(s.fileNumber(a.File))
 		}
 		v.Pack()
 	}

@@ -50,7 +50,7 @@ var doc string
 var Analyzer = &analysis.Analyzer{
 	Name:  Name,
 	Doc:   check.Help(doc),
-	Flags: flags(),
+	Flags: makeFlags(),
 	Run:   run,
 	Requires: append(registry.Analyzers(), accesses.Analyzer, stationary.Analyzer, lockset.Analyzer, lockgraph.Analyzer,
 		guards.Annotations, invariants.Analyzer, directives.Analyzer),
@@ -61,7 +61,7 @@ var Analyzer = &analysis.Analyzer{
 // while flags are parsed, and only read by passes.
 var emit bool
 
-func flags() flag.FlagSet {
+func makeFlags() flag.FlagSet {
 	var fs flag.FlagSet
 	fs.BoolVar(&emit, "emit", false, "report the summary of each package as a diagnostic, for interlock itself")
 	fs.Bool("always", false, "report it of packages with tests, too, of which others ask for facts alone")
@@ -158,21 +158,22 @@ func run(pass *analysis.Pass) (any, error) {
 	for _, p := range sections.Problems {
 		problems = append(problems, directives.Problem(p))
 	}
-	unused := comments.Unused(codes()...)
-	s.Ignores, s.Problems, s.Unused = comments.Ignores(), append(s.Problems, lines(pass, problems)...), lines(pass, unused)
+	unused := comments.Unused(listCodes()...)
+	s.Ignores, s.Unused = comments.Ignores(), placeProblems(pass, unused)
+	s.Problems = append(s.Problems, placeProblems(pass, problems)...)
 	// For our own driver the summary is a diagnostic; go vet prints the problems.
 	switch {
 	case !list.Prog.InScope():
 		return s, nil
 	case emit:
-		return s, s.emit(pass)
+		return s, s.emitDiagnostic(pass)
 	}
 	s.complain(pass, problems, unused)
 	return s, nil
 }
 
-// lines returns each problem behind its place.
-func lines(pass *analysis.Pass, problems []directives.Problem) (all []string) {
+// placeProblems returns each problem behind its place.
+func placeProblems(pass *analysis.Pass, problems []directives.Problem) (all []string) {
 	for _, p := range problems {
 		all = append(all, fmt.Sprintf("%s: %s", ir.Position(pass.Fset, p.Pos), p.Message))
 	}
@@ -183,7 +184,7 @@ func isTest(fset *token.FileSet) func(*ast.File) bool {
 	return func(f *ast.File) bool { return strings.HasSuffix(fset.File(f.FileStart).Name(), "_test.go") }
 }
 
-func codes() []finding.Code {
+func listCodes() []finding.Code {
 	var all []finding.Code
 	for _, c := range registry.Checks() {
 		all = append(all, c.Code)
@@ -202,8 +203,8 @@ func (s *Summary) gatherFindings(pass *analysis.Pass) {
 	finding.Seal(s.Findings)
 }
 
-// emit reports the summary as a diagnostic.
-func (s *Summary) emit(pass *analysis.Pass) error {
+// emitDiagnostic reports the summary as a diagnostic.
+func (s *Summary) emitDiagnostic(pass *analysis.Pass) error {
 	text, err := json.Marshal(s)
 	if err != nil {
 		return fmt.Errorf("encoding the summary of %s: %w", s.Package, err)
@@ -237,8 +238,8 @@ func (s *Summary) Unpack() []crosspkg.Variable {
 	return s.Variables
 }
 
-// file returns the number of a file name.
-func (s *Summary) file(name string) int {
+// fileNumber returns the number of a file name.
+func (s *Summary) fileNumber(name string) int {
 	if i := slices.Index(s.Files, name); i >= 0 {
 		return i
 	}

@@ -21,9 +21,9 @@ func outsideWait(call *ssa.CallCommon) (string, bool) {
 	return knowledge.FullName(fn), knowledge.WaitsOutside(fn)
 }
 
-// hints reports waiting for the outside under a lock, once for each function and lock. Nothing hangs for good,
+// reportHints reports waiting for the outside under a lock, once for each function and lock. Nothing hangs for good,
 // and the lock may be there to order the writes.
-func (c *checker) hints() {
+func (c *checker) reportHints() {
 	for _, fn := range c.list.Prog.Funcs {
 		if c.list.Prog.InTest(fn) || c.list.Graph.Roles(fn).OnlyInit() {
 			continue
@@ -41,14 +41,14 @@ func (c *checker) hints() {
 			for _, h := range s.Held() {
 				if h.Since != nil && !told[h.Path.String()] {
 					told[h.Path.String()] = true
-					c.hint(fn, call, what, h)
+					c.reportHint(fn, call, what, h)
 				}
 			}
 		})
 	}
 }
 
-func (c *checker) hint(fn *ssa.Function, call *ssa.Call, what string, h lockset.Held) {
+func (c *checker) reportHint(fn *ssa.Function, call *ssa.Call, what string, h lockset.Held) {
 	prog := c.list.Prog
 	lock := check.Lock(prog, fn, h.Class, h.Path.String())
 	side := check.Side(prog, fn, call, finding.Call, what)

@@ -35,7 +35,7 @@ func run(pass *analysis.Pass, r *check.Reporter) {
 		}
 	}
 	c.callbacks()
-	c.hints()
+	c.reportHints()
 	r.ReportWaits(pass.ResultOf[waits.Analyzer].(*waits.Result))
 }
 
@@ -77,11 +77,11 @@ func together(p accesspath.Path, h lockset.Held) bool {
 	if _, global := p.Global(); global {
 		return true
 	}
-	return owner(p.Fields) == owner(h.Path.Fields)
+	return ownerOf(p.Fields) == ownerOf(h.Path.Fields)
 }
 
-// owner returns the path of the object that the last field belongs to.
-func owner(fields string) string { return fields[:max(strings.LastIndexByte(fields, '.'), 0)] }
+// ownerOf returns the path of the object that the last field belongs to.
+func ownerOf(fields string) string { return fields[:max(strings.LastIndexByte(fields, '.'), 0)] }
 
 // needing returns one of the other sides if all of them take a lock of h's class first; closes of the channel
 // are other sides of a receive.
@@ -94,7 +94,7 @@ func (c *checker) needing(op *syncops.Op, h lockset.Held) *syncops.Op {
 		if o.Mode == finding.Done && c.countsUnder(o, h.Class) {
 			continue
 		}
-		if o.Fn == op.Fn || !c.needs(o, h.Class, op.Mode == finding.Wait) {
+		if o.Fn == op.Fn || !c.needsLock(o, h.Class, op.Mode == finding.Wait) {
 			return nil
 		}
 		if first == nil {
@@ -115,14 +115,14 @@ func (c *checker) countsUnder(done *syncops.Op, class string) bool {
 	})
 }
 
-// needs reports whether a lock of the class is held at o, or taken on the way there; anywhere in the function
+// needsLock reports whether a lock of the class is held at o, or taken on the way there; anywhere in the function
 // if o may be deferred. The maker of the object takes its lock before others know of it, and counts only if it
 // comes back for the lock:
 //
 //	a := newConn()
 //	a.start()      // under a.mu, starts the sender
 //	err := <-a.up
-func (c *checker) needs(o *syncops.Op, class string, anywhere bool) bool {
+func (c *checker) needsLock(o *syncops.Op, class string, anywhere bool) bool {
 	for _, h := range o.Locks.Held() {
 		if h.Class == class && h.Since != nil {
 			return true
@@ -134,14 +134,14 @@ func (c *checker) needs(o *syncops.Op, class string, anywhere bool) bool {
 		if ok && !found && !s.MayHoldClass(class) && c.list.Locks.Blocks(o.Fn, call, class) {
 			_, deferred := o.Instr.(*ssa.Defer)
 			found = anywhere && deferred ||
-				c.list.Reaches(call, o.Instr) && (!makes(o) || c.list.Reaches(o.Instr, call))
+				c.list.Reaches(call, o.Instr) && (!comesFromCall(o) || c.list.Reaches(o.Instr, call))
 		}
 	})
 	return found
 }
 
-// makes reports whether the object that o is on comes from a call in its function.
-func makes(o *syncops.Op) bool {
+// comesFromCall reports whether the object that o is on comes from a call in its function.
+func comesFromCall(o *syncops.Op) bool {
 	_, called := o.Path.Root.(*ssa.Call)
 	return called
 }
@@ -180,10 +180,10 @@ func (c *checker) callbacks() {
 			path := accesspath.Of(field)
 			for _, h := range s.Held() {
 				if h.Read || h.Class == "" || h.Since == nil || path.Root != h.Path.Root ||
-					owner(path.Fields) != owner(h.Path.Fields) {
+					ownerOf(path.Fields) != ownerOf(h.Path.Fields) {
 					continue
 				}
-				if taker := c.taker(h.Class, fn); taker != nil {
+				if taker := c.findTaker(h.Class, fn); taker != nil {
 					c.reportCallback(fn, call, field, h, taker)
 					return
 				}
@@ -208,8 +208,8 @@ func userField(call *ssa.Call) (*ssa.FieldAddr, bool) {
 	return field, true
 }
 
-// taker returns an exported function other than fn that takes locks of the class.
-func (c *checker) taker(class string, fn *ssa.Function) *ssa.Function {
+// findTaker returns an exported function other than fn that takes locks of the class.
+func (c *checker) findTaker(class string, fn *ssa.Function) *ssa.Function {
 	for _, f := range c.list.Prog.Funcs {
 		if f == fn || !c.list.Graph.Open(f) || f.Signature.Recv() == nil {
 			continue

@@ -53,7 +53,7 @@ func (c *checker) report(race *parallel.Race, status finding.Status, reported ma
 	if f := c.finding(race); f != nil && !reported[f.Variable] {
 		reported[f.Variable] = true
 		f.Status = status
-		inside, outside := c.expr(race.Inside), c.expr(race.Other)
+		inside, outside := c.exprOf(race.Inside), c.exprOf(race.Other)
 		c.reporter.Report(f, inside, outside, "used here", []ast.Expr{inside, outside})
 	}
 }
@@ -74,7 +74,7 @@ func (c *checker) awaitsMessage(race *parallel.Race) bool {
 			if b == access.Block() && c.prog.Flow(race.Inside.Fn).Index(instr) >= c.prog.Flow(race.Inside.Fn).Index(access) {
 				break
 			}
-			if op, ok := instr.(*ssa.UnOp); ok && op.Op == token.ARROW && !(inTest && sends(race.In, op.X)) {
+			if op, ok := instr.(*ssa.UnOp); ok && op.Op == token.ARROW && !(inTest && maySend(race.In, op.X)) {
 				return true
 			}
 		}
@@ -82,8 +82,8 @@ func (c *checker) awaitsMessage(race *parallel.Race) bool {
 	return false
 }
 
-// sends reports whether fn itself sends to a channel or closes it, or has it from elsewhere.
-func sends(fn *ssa.Function, channel ssa.Value) bool {
+// maySend reports whether fn itself sends to a channel or closes it, or has it from elsewhere.
+func maySend(fn *ssa.Function, channel ssa.Value) bool {
 	root := accesspath.Of(channel).Root
 	if root == nil || root.Parent() != fn {
 		return true
@@ -114,13 +114,13 @@ type checker struct {
 }
 
 func (c *checker) isJudged(t *parallel.Touch) bool {
-	e := c.expr(t)
+	e := c.exprOf(t)
 	return e != nil && c.judged[e.Pos()]
 }
 
 // finding makes the finding of a race; nil where the source does not write the access.
 func (c *checker) finding(race *parallel.Race) *finding.Finding {
-	inside, outside := c.expr(race.Inside), c.expr(race.Other)
+	inside, outside := c.exprOf(race.Inside), c.exprOf(race.Other)
 	if inside == nil || outside == nil {
 		return nil
 	}
@@ -128,34 +128,35 @@ func (c *checker) finding(race *parallel.Race) *finding.Finding {
 	f := &finding.Finding{
 		Title:    title + " is accessed by two goroutines that nothing orders",
 		Variable: v,
-		Accesses: []finding.Access{c.side(race.Inside, inside)},
+		Accesses: []finding.Access{c.makeSide(race.Inside, inside)},
 	}
 	// The goroutines of the two, and how they run.
 	if race.Handler != nil {
 		f.Message = fmt.Sprintf("net/http runs the handler in a goroutine for each request, and the handler %s it without a "+
-			"lock.", verb(race.Inside))
+			"lock.", pastVerb(race.Inside))
 		return f
 	}
-	start := fmt.Sprintf("the goroutine started at %s %s it", c.where(race.Start.Pos(), inside), verb(race.Inside))
+	start := fmt.Sprintf("the goroutine started at %s %s it", c.describeLine(race.Start.Pos(), inside),
+		pastVerb(race.Inside))
 	switch {
 	case race.Itself():
 		f.Message = start + ", and so do the others that the loop starts, with no lock in common."
 		return f
 	case race.Second != nil:
 		f.Message = fmt.Sprintf("%s, and the one started at %s %s it, with no lock in common"+unseen,
-			start, c.where(race.Second.Pos(), inside), verb(race.Other))
+			start, c.describeLine(race.Second.Pos(), inside), pastVerb(race.Other))
 	default:
 		f.Message = fmt.Sprintf("%s, and %s, which leads to that, %s it afterwards, with no lock in common"+unseen, start,
-			c.prog.FuncName(race.In), verb(race.Other))
+			c.prog.FuncName(race.In), pastVerb(race.Other))
 	}
-	f.Accesses = append(f.Accesses, c.side(race.Other, outside))
+	f.Accesses = append(f.Accesses, c.makeSide(race.Other, outside))
 	return f
 }
 
 // unseen ends the message of two sides of which one may wait for the other in a way that is not seen.
 const unseen = ", and the check has found no wait in between."
 
-func verb(t *parallel.Touch) string {
+func pastVerb(t *parallel.Touch) string {
 	switch t.Mode {
 	case finding.Read:
 		return "reads"
@@ -194,7 +195,7 @@ func (c *checker) variable(race *parallel.Race, at ast.Expr) (v finding.Variable
 	return v, title
 }
 
-func (c *checker) side(t *parallel.Touch, at ast.Expr) finding.Access {
+func (c *checker) makeSide(t *parallel.Touch, at ast.Expr) finding.Access {
 	return finding.Access{
 		Position: accesses.Position(c.prog.Fset(), at.Pos(), at.End()),
 		Package:  c.prog.Pkg.Pkg.Path(),
@@ -204,8 +205,8 @@ func (c *checker) side(t *parallel.Touch, at ast.Expr) finding.Access {
 	}
 }
 
-// expr returns the expression that accesses, or the call; nil if the source has none.
-func (c *checker) expr(t *parallel.Touch) ast.Expr {
+// exprOf returns the expression that accesses, or the call; nil if the source has none.
+func (c *checker) exprOf(t *parallel.Touch) ast.Expr {
 	if e := c.receiver(t.Instr); e != nil {
 		return e
 	}
@@ -245,8 +246,8 @@ func (c *checker) receiver(instr ssa.Instruction) ast.Expr {
 	return nil
 }
 
-// where returns the line of a position, with its file where the access that is reported is in another one.
-func (c *checker) where(pos token.Pos, reported ast.Node) string {
+// describeLine returns the line of a position, with its file where the access that is reported is in another one.
+func (c *checker) describeLine(pos token.Pos, reported ast.Node) string {
 	at := ir.Position(c.prog.Fset(), pos)
 	if at.Filename != ir.Position(c.prog.Fset(), reported.Pos()).Filename {
 		return fmt.Sprintf("%s:%d", filepath.Base(at.Filename), at.Line)

@@ -11,20 +11,20 @@ import (
 	"github.com/interlock-go/interlock/analyzers/pass/accesspath"
 )
 
-// flag finds a plain bool that shows whether the goroutine of an object runs:
+// findRunFlag finds a plain bool that shows whether the goroutine of an object runs:
 // one exported method sets it and starts the goroutine on the object, another
 // branches on it to a channel operation on the object. Both are for any
 // caller, and neither holds a lock.
-func (c *checker) flag(v *accesses.Variable) *race {
+func (c *checker) findRunFlag(v *accesses.Variable) *race {
 	if c.lockedSomewhere(v) {
 		return nil
 	}
 	for _, a := range plainWrites(v) {
-		if !isBool(a.Value) || !c.open(a) || !startsGoroutine(a) {
+		if !isBool(a.Value) || !c.isOpen(a) || !startsGoroutine(a) {
 			continue
 		}
 		for _, b := range v.Accesses {
-			if b.Mode == a.Mode || b.Fn == a.Fn || !accesses.MaySame(a, b) || !c.open(b) || !decidesToTalk(b) {
+			if b.Mode == a.Mode || b.Fn == a.Fn || !accesses.MaySame(a, b) || !c.isOpen(b) || !decidesToTalk(b) {
 				continue
 			}
 			return &race{a, b, "a plain flag that says whether a goroutine runs",
@@ -44,9 +44,9 @@ func isBool(v ssa.Value) bool {
 	return ok && b.Info()&types.IsBoolean != 0
 }
 
-// open reports whether a stands in a method that importing packages call, and
+// isOpen reports whether a stands in a method that importing packages call, and
 // accesses its receiver.
-func (c *checker) open(a *accesses.Access) bool {
+func (c *checker) isOpen(a *accesses.Access) bool {
 	return c.list.Graph.Open(a.Fn) && !c.list.Prog.Alone(a.Fn) && !c.list.Graph.Roles(a.Fn).Unknown &&
 		len(a.Fn.Params) > 0 && a.Path.Root == a.Fn.Params[0]
 }
@@ -91,7 +91,7 @@ func decidesToTalk(b *accesses.Access) bool {
 			continue
 		}
 		for _, way := range branch.Block().Succs {
-			if len(way.Preds) == 1 && talks(way, b.Path.Root) {
+			if len(way.Preds) == 1 && usesChannel(way, b.Path.Root) {
 				return true
 			}
 		}
@@ -99,9 +99,9 @@ func decidesToTalk(b *accesses.Access) bool {
 	return false
 }
 
-// talks reports whether the blocks that way dominates send on, or receive
+// usesChannel reports whether the blocks that way dominates send on, or receive
 // from, a channel of the object.
-func talks(way *ssa.BasicBlock, object ssa.Value) bool {
+func usesChannel(way *ssa.BasicBlock, object ssa.Value) bool {
 	for _, b := range way.Parent().Blocks {
 		if !way.Dominates(b) {
 			continue

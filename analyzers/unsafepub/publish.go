@@ -18,7 +18,7 @@ func (c *checker) publication(v *accesses.Variable) *race {
 			continue
 		}
 		for _, b := range v.Accesses {
-			if b.Writes() || b.Fn == a.Fn || !accesses.MaySame(a, b) || !c.elsewhere(a, b) || waits(b.Instr) {
+			if b.Writes() || b.Fn == a.Fn || !accesses.MaySame(a, b) || !c.elsewhere(a, b) || waitsBefore(b.Instr) {
 				continue
 			}
 			return &race{a, b, "assigned by a started goroutine, when others may already use it",
@@ -119,9 +119,9 @@ func signalCall(call *ssa.CallCommon) bool {
 	return false
 }
 
-// waits reports whether something before at, on every way there, waits for
+// waitsBefore reports whether something before at, on every way there, waits for
 // another goroutine.
-func waits(at ssa.Instruction) bool {
+func waitsBefore(at ssa.Instruction) bool {
 	for b := at.Block(); b != nil; b = b.Idom() {
 		for _, instr := range b.Instrs {
 			if instr == at {

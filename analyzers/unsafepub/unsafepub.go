@@ -28,7 +28,7 @@ func run(pass *analysis.Pass, r *check.Reporter) {
 		if v.Atomic {
 			continue
 		}
-		for _, find := range []func(*accesses.Variable) *race{c.publication, c.lazyInit, c.flag} {
+		for _, find := range []func(*accesses.Variable) *race{c.publication, c.lazyInit, c.findRunFlag} {
 			if found := find(v); found != nil {
 				c.report(v, found)
 				break

@@ -25,10 +25,10 @@ var Analyzer = check.New("waitgroupadd", finding.AddRacesWait, doc, run, syncops
 func run(pass *analysis.Pass, r *check.Reporter) {
 	c := &checker{pass.ResultOf[syncops.Analyzer].(*syncops.List), r}
 	for _, op := range c.list.All {
-		if op.Mode != finding.Add || vetReports(op) || !c.uses(op.Fn, op.Key, finding.Done) {
+		if op.Mode != finding.Add || vetReports(op) || !c.usesGroup(op.Fn, op.Key, finding.Done) {
 			continue
 		}
-		if wait := c.wait(op); wait != nil && c.uncounted(op) {
+		if wait := c.findWait(op); wait != nil && c.uncounted(op) {
 			c.report(op, wait, "%s is raised by the goroutine that it counts", "%s runs in a goroutine of its own; Wait in "+
 				"%s may come before its Add, and does not wait for it then.")
 		}
@@ -49,7 +49,7 @@ type checker struct {
 // some of them do not count it before.
 func (c *checker) uncounted(op *syncops.Op) bool {
 	for _, s := range c.list.Started(op.Fn) {
-		if !c.uses(s.Caller, op.Key, finding.Add) && !c.uses(s.Caller, op.Key, finding.Done) {
+		if !c.usesGroup(s.Caller, op.Key, finding.Add) && !c.usesGroup(s.Caller, op.Key, finding.Done) {
 			return true
 		}
 	}
@@ -63,7 +63,7 @@ func (c *checker) startedEarly(wait *syncops.Op) {
 		return
 	}
 	for _, s := range c.list.Started(wait.Fn) {
-		late, early := c.adds(s, wait.Key)
+		late, early := c.findLateAdd(s, wait.Key)
 		if late != nil && !early {
 			c.report(late, wait, "%s is raised after Wait may have begun", "%[2]s waits as soon as it is started, "+
 				"and %[1]s raises the count only later: Wait may find nothing to wait for.")
@@ -72,9 +72,9 @@ func (c *checker) startedEarly(wait *syncops.Op) {
 	}
 }
 
-// adds returns an Add that the starting function comes to only after the start,
+// findLateAdd returns an Add that the starting function comes to only after the start,
 // and whether there is one before.
-func (c *checker) adds(start callgraph.Site, key syncops.Key) (late *syncops.Op, early bool) {
+func (c *checker) findLateAdd(start callgraph.Site, key syncops.Key) (late *syncops.Op, early bool) {
 	for _, o := range c.list.ByKey[key] {
 		switch {
 		case o.Mode != finding.Add:
@@ -109,8 +109,8 @@ func waitsAtOnce(op *syncops.Op) bool {
 	return false
 }
 
-// uses reports whether fn, or a closure in it, does mode on the WaitGroup.
-func (c *checker) uses(fn *ssa.Function, key syncops.Key, mode finding.Mode) bool {
+// usesGroup reports whether fn, or a closure in it, does mode on the WaitGroup.
+func (c *checker) usesGroup(fn *ssa.Function, key syncops.Key, mode finding.Mode) bool {
 	for _, o := range c.list.ByKey[key] {
 		if o.Mode != mode {
 			continue
@@ -127,13 +127,13 @@ func (c *checker) uses(fn *ssa.Function, key syncops.Key, mode finding.Mode) boo
 	return false
 }
 
-// wait returns a Wait that another goroutine may call. One that has counted itself before waits until another
+// findWait returns a Wait that another goroutine may call. One that has counted itself before waits until another
 // goroutine takes its count off, and not for nothing:
 //
 //	p.inFlight.Add(1)
 //	p.input <- shutdown // behind all that the goroutine has to count
 //	p.inFlight.Wait()
-func (c *checker) wait(op *syncops.Op) *syncops.Op {
+func (c *checker) findWait(op *syncops.Op) *syncops.Op {
 	for _, o := range c.list.ByKey[op.Key] {
 		if o.Mode == finding.Wait && o.Fn != op.Fn && !c.countsItself(o) {
 			return o

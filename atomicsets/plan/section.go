@@ -82,7 +82,7 @@ func (s *Section) validate(p *Plan, id uint32) error {
 		return errors.New("no name, file, function or variable")
 	case p.Site(s.Entry) == nil || len(s.Ends) == 0:
 		return errors.New("no entry or no end")
-	case !s.EntryCall.valid():
+	case !s.EntryCall.isValid():
 		return errors.New("the call of the entry has no place")
 	}
 	for _, e := range s.Ends {
@@ -97,7 +97,7 @@ func (e *End) validate(p *Plan) error {
 	switch {
 	case p.Site(e.Site) == nil:
 		return errors.New("no such site")
-	case !e.EndCall.valid():
+	case !e.EndCall.isValid():
 		return errors.New("the call has no place")
 	case slices.ContainsFunc(e.Allows, func(m Mode) bool { return m != Read && m != Write }):
 		return fmt.Errorf("allows %v, want read or write", e.Allows)
@@ -105,5 +105,5 @@ func (e *End) validate(p *Plan) error {
 	return nil
 }
 
-// valid reports whether c is nil or a place.
-func (c *Place) valid() bool { return c == nil || c.Line > 0 && c.Column > 0 && c.EndLine >= c.Line }
+// isValid reports whether c is nil or a place.
+func (c *Place) isValid() bool { return c == nil || c.Line > 0 && c.Column > 0 && c.EndLine >= c.Line }

@@ -45,9 +45,9 @@ func (s *Section) format(b *bytes.Buffer) {
 }
 
 // String returns the access as the file has it.
-func (a Access) String() string { return a.words() + ": " + a.Expr }
+func (a Access) String() string { return a.joinWords() + ": " + a.Expr }
 
-func (a Access) words() string {
+func (a Access) joinWords() string {
 	s := string(a.Mode)
 	if a.Of != "" {
 		s += " " + a.Of
@@ -63,7 +63,7 @@ func (a Access) words() string {
 
 // String returns the end as the file has it, without its reason.
 func (e *End) String() string {
-	s := e.words()
+	s := e.joinWords()
 	switch {
 	case e.Dropped != "":
 		s += " dropped"

@@ -19,7 +19,7 @@ func Parse(name string, data []byte) (*File, error) {
 	p := &parser{name: name, file: &File{}, lines: strings.Split(string(data), "\n")}
 	for i, line := range p.lines {
 		p.line = i + 1
-		p.read(strings.TrimRight(line, " \t\r"))
+		p.readLine(strings.TrimRight(line, " \t\r"))
 	}
 	p.finish()
 	p.file.Tail = trimEmpty(p.comments)
@@ -48,8 +48,8 @@ type parser struct {
 	before   int // how many errors there were when the section began
 }
 
-// fail reports a fault of a line, at its first word.
-func (p *parser) fail(line int, format string, args ...any) {
+// addFault reports a fault of a line, at its first word.
+func (p *parser) addFault(line int, format string, args ...any) {
 	text := p.lines[line-1]
 	p.failAt(line, len(text)-len(strings.TrimLeft(text, " \t")), format, args...)
 }
@@ -64,36 +64,37 @@ func (p *parser) failAt(line, before int, format string, args ...any) {
 	p.errs = append(p.errs, fmt.Errorf("%s:%d:%d: %s", p.name, line, before+1, fmt.Sprintf(format, args...)))
 }
 
-func (p *parser) read(line string) {
+func (p *parser) readLine(line string) {
 	text := strings.TrimLeft(line, " \t")
 	indented := text != line
 	switch {
 	case !utf8.ValidString(line):
-		p.fail(p.line, "not UTF-8 text")
+		p.addFault(p.line, "not UTF-8 text")
 	case strings.HasPrefix(text, "#"):
 		p.comments = append(p.comments, text)
 	case text == "":
 		p.comments = append(p.comments, "")
 	case !indented:
-		p.begin(text)
+		p.beginSection(text)
 	case p.section != nil:
 		p.inside(text)
 	case !p.begun:
-		p.fail(p.line, "%q belongs to no section: a section begins with `section kind package function`, not indented", text)
+		p.addFault(p.line,
+			"%q belongs to no section: a section begins with `section kind package function`, not indented", text)
 	}
 }
 
-// begin reads the first line of a section.
-func (p *parser) begin(text string) {
+// beginSection reads the first line of a section.
+func (p *parser) beginSection(text string) {
 	p.finish()
 	p.begun, p.before = true, len(p.errs)
 	words := strings.SplitN(text, " ", 4)
 	kinds := []string{plan.LoadAndStore, plan.TestAndUse, plan.Invariant, plan.UserSection}
 	switch {
 	case words[0] != "section":
-		p.fail(p.line, "unknown word %q: want `section kind package function`", words[0])
+		p.addFault(p.line, "unknown word %q: want `section kind package function`", words[0])
 	case len(words) < 4 || words[2] == "" || strings.TrimSpace(words[3]) != words[3] || words[3] == "":
-		p.fail(p.line, "want `section kind package function`")
+		p.addFault(p.line, "want `section kind package function`")
 	case !slices.Contains(kinds, words[1]):
 		p.failWord(words[1], "unknown kind %q: want one of %s", words[1], strings.Join(kinds, ", "))
 	default:
@@ -113,7 +114,7 @@ func (p *parser) inside(text string) {
 	words, rest, ok := strings.Cut(text, ": ")
 	rest = strings.TrimSpace(rest)
 	if !ok || rest == "" {
-		p.fail(p.line, "want `word …: text`, as in `entry read: p.idle`")
+		p.addFault(p.line, "want `word …: text`, as in `entry read: p.idle`")
 		return
 	}
 	end := p.end
@@ -121,17 +122,17 @@ func (p *parser) inside(text string) {
 	word, more, _ := strings.Cut(words, " ")
 	switch {
 	case word == "entry":
-		p.entry(more, rest)
+		p.setEntry(more, rest)
 	case word == "end":
 		p.ending(more, rest)
 	case words == "why" && end != nil && end.Dropped == missing:
 		end.Dropped = rest
 	case words == "why":
-		p.once(&s.Why, words, rest)
+		p.setOnce(&s.Why, words, rest)
 	case words == "pinned":
-		p.once(&s.Pinned, words, rest)
+		p.setOnce(&s.Pinned, words, rest)
 	default:
-		p.fail(p.line, "unknown word %q: want entry, end, why or pinned", word)
+		p.addFault(p.line, "unknown word %q: want entry, end, why or pinned", word)
 	}
 }
 
@@ -146,21 +147,21 @@ func (p *parser) flushInner() {
 	p.comments = nil
 }
 
-func (p *parser) once(to *string, word, text string) {
+func (p *parser) setOnce(to *string, word, text string) {
 	if *to != "" {
-		p.fail(p.line, "a second %s", word)
+		p.addFault(p.line, "a second %s", word)
 	}
 	*to = text
 }
 
-func (p *parser) entry(words, expr string) {
+func (p *parser) setEntry(words, expr string) {
 	a, rest, ok := p.access(words, expr)
 	switch {
 	case !ok:
 	case rest != "":
 		p.failWord(rest, "unknown words %q of an entry", rest)
 	case p.section.Entry.Mode != "":
-		p.fail(p.line, "a second entry: begin another section for it")
+		p.addFault(p.line, "a second entry: begin another section for it")
 	default:
 		p.section.Entry = a
 	}
@@ -187,8 +188,8 @@ func (p *parser) ending(words, expr string) {
 			if n < 0 {
 				n = len(fields)
 			}
-			if !e.allow(fields[:n]) {
-				p.fail(p.line, "allows %s: want none, read, write or read write", strings.Join(fields, " "))
+			if !e.setAllowed(fields[:n]) {
+				p.addFault(p.line, "allows %s: want none, read, write or read write", strings.Join(fields, " "))
 				return
 			}
 			fields = fields[n:]
@@ -205,21 +206,21 @@ func (p *parser) ending(words, expr string) {
 	// The words must make sense together, and the end must be new.
 	switch {
 	case !said:
-		p.fail(p.line, "an end says what may come between: allows none, read or write, or dropped")
+		p.addFault(p.line, "an end says what may come between: allows none, read or write, or dropped")
 	case len(e.Allows) == 2 && e.Dropped == "":
-		p.fail(p.line, "an end that allows everything is dropped: write `dropped`, and `why:` on the next line")
+		p.addFault(p.line, "an end that allows everything is dropped: write `dropped`, and `why:` on the next line")
 	case e.Dropped != "" && e.Unobserved:
-		p.fail(p.line, "an end is dropped or unobserved, not both")
+		p.addFault(p.line, "an end is dropped or unobserved, not both")
 	case p.section.End(a) != nil:
-		p.fail(p.line, "the same end as at line %d", p.section.End(a).Line)
+		p.addFault(p.line, "the same end as at line %d", p.section.End(a).Line)
 	default:
 		p.section.Ends = append(p.section.Ends, e)
 		p.end = e
 	}
 }
 
-// allow sets the A set from its words.
-func (e *End) allow(words []string) bool {
+// setAllowed sets the A set from its words.
+func (e *End) setAllowed(words []string) bool {
 	switch strings.Join(words, " ") {
 	case "none":
 		e.Allows = []plan.Mode{}
@@ -287,19 +288,19 @@ func (p *parser) finish() {
 	}
 	for _, e := range s.Ends {
 		if e.Dropped == missing {
-			p.fail(e.Line, "dropped without a reason: write `why: …` on the next line")
+			p.addFault(e.Line, "dropped without a reason: write `why: …` on the next line")
 		}
 	}
 	switch {
 	case len(p.errs) > p.before: // they say enough
 	case s.Entry.Mode == "":
-		p.fail(s.Line, "the section has no entry")
+		p.addFault(s.Line, "the section has no entry")
 	case len(s.Ends) == 0:
-		p.fail(s.Line, "the section has no end")
+		p.addFault(s.Line, "the section has no end")
 	case s.Kind == plan.UserSection && s.Why == "":
-		p.fail(s.Line, "a user section says why its accesses belong together: write `why: …`")
+		p.addFault(s.Line, "a user section says why its accesses belong together: write `why: …`")
 	case p.file.Find(s.Key) != nil:
-		p.fail(s.Line, "the same section as at line %d: write their ends into one", p.file.Find(s.Key).Line)
+		p.addFault(s.Line, "the same section as at line %d: write their ends into one", p.file.Find(s.Key).Line)
 	default:
 		p.file.Sections = append(p.file.Sections, s)
 	}

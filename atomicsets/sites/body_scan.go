@@ -26,8 +26,8 @@ type bodyScan struct {
 	waits, acquires bool
 }
 
-// add adds a step of a node of a block.
-func (b *bodyScan) add(node ast.Node, kind int, m lockMethod) {
+// addStep adds a step of a node of a block.
+func (b *bodyScan) addStep(node ast.Node, kind int, m lockMethod) {
 	b.steps[node] = append(b.steps[node], lockStep{kind, m})
 	if kind == releaseNow || kind == releaseLater {
 		b.cells[m.cell] = m
@@ -39,7 +39,7 @@ func (b *bodyScan) collect(node, n ast.Node) {
 	ast.Inspect(n, func(n ast.Node) bool {
 		switch n := n.(type) {
 		case *ast.FuncLit:
-			b.flag(b.function(n.Body))
+			b.markLoose(b.function(n.Body))
 			return false
 		case *ast.DeferStmt:
 			b.deferred(node, n.Call)
@@ -49,7 +49,7 @@ func (b *bodyScan) collect(node, n ast.Node) {
 			b.collectAll(node, n.Call.Args)
 			return false
 		case *ast.CallExpr:
-			return !b.call(node, n)
+			return !b.addCall(node, n)
 		case *ast.SelectorExpr:
 			if m, ok := b.method(n); ok && m.releases() {
 				b.values = append(b.values, m)
@@ -58,14 +58,14 @@ func (b *bodyScan) collect(node, n ast.Node) {
 			b.collectAll(node, n.Rhs)
 			for _, x := range n.Lhs {
 				b.collect(node, x)
-				b.add(node, forget, lockMethod{parts: b.assigned(x)})
+				b.addStep(node, forget, lockMethod{parts: b.assigned(x)})
 			}
 			return false
 		case *ast.IncDecStmt:
-			b.add(node, forget, lockMethod{parts: b.assigned(n.X)})
+			b.addStep(node, forget, lockMethod{parts: b.assigned(n.X)})
 		case *ast.ValueSpec:
 			for _, id := range n.Names {
-				b.add(node, forget, lockMethod{parts: b.assigned(id)})
+				b.addStep(node, forget, lockMethod{parts: b.assigned(id)})
 			}
 		}
 		return true
@@ -82,18 +82,18 @@ func (b *bodyScan) collectAll(node ast.Node, list []ast.Expr) {
 func (b *bodyScan) deferred(node ast.Node, call *ast.CallExpr) {
 	if lit, ok := call.Fun.(*ast.FuncLit); ok {
 		for _, m := range b.function(lit.Body) {
-			b.add(node, releaseLater, m)
+			b.addStep(node, releaseLater, m)
 		}
 	} else if m, ok := b.called(call); !ok {
 		b.collect(node, call.Fun)
 	} else if m.releases() {
-		b.add(node, releaseLater, m)
+		b.addStep(node, releaseLater, m)
 	}
 	b.collectAll(node, call.Args)
 }
 
-// call adds a call of a method of a lock, and reports whether it is one.
-func (b *bodyScan) call(node ast.Node, call *ast.CallExpr) bool {
+// addCall adds a call of a method of a lock, and reports whether it is one.
+func (b *bodyScan) addCall(node ast.Node, call *ast.CallExpr) bool {
 	m, ok := b.called(call)
 	if !ok {
 		fn := calleeOf(b.info, call)
@@ -104,11 +104,11 @@ func (b *bodyScan) call(node ast.Node, call *ast.CallExpr) bool {
 	b.collect(node, ast.Unparen(call.Fun).(*ast.SelectorExpr).X)
 	switch {
 	case m.releases():
-		b.add(node, releaseNow, m)
+		b.addStep(node, releaseNow, m)
 	case strings.HasPrefix(m.name, "Try"):
-		b.add(node, tryAcquire, m)
+		b.addStep(node, tryAcquire, m)
 	default:
-		b.add(node, acquire, m)
+		b.addStep(node, acquire, m)
 	}
 	return true
 }
@@ -148,8 +148,8 @@ func (b *bodyScan) assigned(x ast.Expr) []types.Object {
 // if it releases it when it returns.
 type states uint8
 
-// after returns the states behind a step, and whether it may release a lock that is not held.
-func (st states) after(step lockStep, m lockMethod) (next states, loose bool) {
+// afterStep returns the states behind a step, and whether it may release a lock that is not held.
+func (st states) afterStep(step lockStep, m lockMethod) (next states, loose bool) {
 	if step.kind == forget {
 		if slices.ContainsFunc(step.parts, func(o types.Object) bool { return slices.Contains(m.parts, o) }) {
 			return st&notHeld | st&held>>1, false
@@ -184,7 +184,7 @@ func (b *bodyScan) isLoose(graph *cfg.CFG, m lockMethod) bool {
 		}
 		for i, next := range block.Succs {
 			out := st
-			if m, on := b.tried(block, m); m && i == on {
+			if m, on := b.endsWithTry(block, m); m && i == on {
 				out = st&held | st&notHeld<<1
 			}
 			if in[next]|out != in[next] {
@@ -201,7 +201,7 @@ func (b *bodyScan) through(block *cfg.Block, st states, m lockMethod) (states, b
 	if r, ok := block.Stmt.(*ast.RangeStmt); ok && block.Kind == cfg.KindRangeBody {
 		for _, x := range []ast.Expr{r.Key, r.Value} {
 			if x != nil {
-				st, _ = st.after(lockStep{forget, lockMethod{parts: b.assigned(x)}}, m)
+				st, _ = st.afterStep(lockStep{forget, lockMethod{parts: b.assigned(x)}}, m)
 			}
 		}
 	}
@@ -209,7 +209,7 @@ func (b *bodyScan) through(block *cfg.Block, st states, m lockMethod) (states, b
 	for _, n := range block.Nodes {
 		b.work += 1 + len(b.steps[n])
 		for _, step := range b.steps[n] {
-			next, loose := st.after(step, m)
+			next, loose := st.afterStep(step, m)
 			if loose {
 				return next, true
 			}
@@ -219,9 +219,9 @@ func (b *bodyScan) through(block *cfg.Block, st states, m lockMethod) (states, b
 	return st, false
 }
 
-// tried reports whether the block ends with a condition that tries to acquire the lock of m, and in which of the
+// endsWithTry reports whether the block ends with a condition that tries to acquire the lock of m, and in which of the
 // two successors it has done so: if mu.TryLock() { … }.
-func (b *bodyScan) tried(block *cfg.Block, m lockMethod) (ok bool, on int) {
+func (b *bodyScan) endsWithTry(block *cfg.Block, m lockMethod) (ok bool, on int) {
 	if len(block.Succs) != 2 || len(block.Nodes) == 0 {
 		return false, 0
 	}

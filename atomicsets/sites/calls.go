@@ -9,7 +9,7 @@ import (
 	"github.com/interlock-go/interlock/atomicsets/plan"
 )
 
-func (w *walker) call(e *ast.CallExpr) {
+func (w *walker) visitCall(e *ast.CallExpr) {
 	deferred := w.deferred
 	w.deferred = false
 	if b := Builtin(w.info, e.Fun); b != "" {
@@ -25,8 +25,8 @@ func (w *walker) call(e *ast.CallExpr) {
 	w.atomic(e, deferred)
 	w.waitGroup(e, deferred)
 	w.syncMap(e, deferred)
-	w.load(e.Fun) // types and declared functions yield nothing
-	w.loads(e.Args...)
+	w.visitValue(e.Fun) // types and declared functions yield nothing
+	w.visitValues(e.Args...)
 }
 
 // skipping skips the sites found until the result is called, unless they are skipped anyway.
@@ -43,7 +43,7 @@ func (w *walker) builtinCall(name string, e *ast.CallExpr, deferred bool) {
 	case "Sizeof", "Offsetof", "Alignof":
 		return
 	case "delete", "clear":
-		if isMap(w.info.TypeOf(e.Args[0])) {
+		if isMapType(w.info.TypeOf(e.Args[0])) {
 			m := ast.Unparen(e.Args[0])
 			w.record(m, m, plan.Write, w.mapVariable(m)).Deferred = deferred
 		} else {
@@ -52,18 +52,18 @@ func (w *walker) builtinCall(name string, e *ast.CallExpr, deferred bool) {
 	case "close":
 		w.channel(e.Args[0], plan.Write, deferred)
 	case "len":
-		if m := ast.Unparen(e.Args[0]); isMap(w.info.TypeOf(m)) {
+		if m := ast.Unparen(e.Args[0]); isMapType(w.info.TypeOf(m)) {
 			w.record(m, m, plan.Read, w.mapVariable(m))
 		}
 	case "copy", "append":
-		w.bulk(name, e, deferred)
+		w.recordBulk(name, e, deferred)
 	}
-	w.loads(e.Args...)
+	w.visitValues(e.Args...)
 }
 
-// bulk records the accesses of a call of copy or append. A call such as
+// recordBulk records the accesses of a call of copy or append. A call such as
 // copy(f()) has no operands to put the monitor at.
-func (w *walker) bulk(name string, e *ast.CallExpr, deferred bool) {
+func (w *walker) recordBulk(name string, e *ast.CallExpr, deferred bool) {
 	if len(e.Args) < 2 {
 		return
 	}

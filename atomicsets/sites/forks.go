@@ -25,7 +25,7 @@ var forking = map[string]bool{
 func Forks(p *Package, f *ast.File) (all []Fork) {
 	eachStatement(p, f, func(w *walker, _ ast.Node, s ast.Stmt) {
 		if run, ok := w.forked(s); ok {
-			all = append(all, w.fork(s, run))
+			all = append(all, w.forkOf(s, run))
 		}
 	})
 	return all
@@ -86,7 +86,7 @@ func (w *walker) forked(s ast.Stmt) (run ast.Expr, ok bool) {
 	return nil, false
 }
 
-func (w *walker) fork(s ast.Stmt, run ast.Expr) Fork {
+func (w *walker) forkOf(s ast.Stmt, run ast.Expr) Fork {
 	fork := Fork{ID: w.statementID(s), Stmt: s}
 	if lit, ok := ast.Unparen(run).(*ast.FuncLit); ok {
 		fork.Body = lit.Body
@@ -113,17 +113,17 @@ type Wait struct {
 func Waits(p *Package, f *ast.File) (all []Wait) {
 	eachStatement(p, f, func(w *walker, in ast.Node, s ast.Stmt) {
 		_, labelled := in.(*ast.LabeledStmt) // the label has to stay with its statement
-		if !labelled && w.waits(s) {
+		if !labelled && w.mayWait(s) {
 			all = append(all, Wait{w.statementID(s), s})
 		}
 	})
 	return all
 }
 
-// waits reports whether s may wait, apart from statements inside it.
-func (w *walker) waits(s ast.Stmt) (found bool) {
+// mayWait reports whether s may wait, apart from statements inside it.
+func (w *walker) mayWait(s ast.Stmt) (found bool) {
 	if l, labelled := s.(*ast.LabeledStmt); labelled {
-		return w.waits(l.Stmt)
+		return w.mayWait(l.Stmt)
 	}
 	ast.Inspect(s, func(n ast.Node) bool {
 		switch n := n.(type) {

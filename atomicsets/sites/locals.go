@@ -38,25 +38,25 @@ func sharedLocals(p *Package, f *ast.File) map[*types.Var]*local {
 	lf := &localFinder{info: p.Info, table: map[*types.Var]*local{}, slices: sliceUses{map[*ast.Ident]bool{}}}
 	lf.old = version != "" && versionBelow(version, 22)
 	for _, d := range f.Decls {
-		ast.Inspect(d, lf.visit)
+		ast.Inspect(d, lf.visitNode)
 		lf.funcs = nil
 	}
 	return lf.table
 }
 
-func (lf *localFinder) visit(n ast.Node) bool {
+func (lf *localFinder) visitNode(n ast.Node) bool {
 	// Leave the functions that end before n.
 	for n != nil && len(lf.funcs) > 0 && n.Pos() >= lf.funcs[len(lf.funcs)-1].End() {
 		lf.funcs = lf.funcs[:len(lf.funcs)-1]
 	}
 	// Before the operands are visited, note uses that hand nothing on.
-	lf.note(n)
+	lf.noteBefore(n)
 	switch n := n.(type) {
 	case *ast.FuncDecl, *ast.FuncLit:
 		lf.funcs = append(lf.funcs, n)
 	case *ast.Ident:
-		lf.use(n)
-		lf.hold(n)
+		lf.noteUse(n)
+		lf.markHeld(n)
 	case *ast.AssignStmt:
 		for _, lhs := range n.Lhs {
 			lf.assign(lhs)
@@ -72,7 +72,7 @@ func (lf *localFinder) visit(n ast.Node) bool {
 			lf.takeAddress(n.X)
 		}
 	case *ast.SliceExpr:
-		if _, ok := under(lf.info.TypeOf(n.X)).(*types.Array); ok {
+		if _, ok := underlying(lf.info.TypeOf(n.X)).(*types.Array); ok {
 			lf.takeAddress(n.X)
 		}
 	case *ast.SelectorExpr:
@@ -81,8 +81,8 @@ func (lf *localFinder) visit(n ast.Node) bool {
 	return true
 }
 
-// get returns the entry of the local variable v, or nil if v is none.
-func (lf *localFinder) get(v *types.Var) *local {
+// localOf returns the entry of the local variable v, or nil if v is none.
+func (lf *localFinder) localOf(v *types.Var) *local {
 	if v == nil || v.IsField() || v.Pkg() == nil || v.Parent() == v.Pkg().Scope() {
 		return nil
 	}
@@ -94,34 +94,34 @@ func (lf *localFinder) get(v *types.Var) *local {
 	return l
 }
 
-func (lf *localFinder) use(id *ast.Ident) {
+func (lf *localFinder) noteUse(id *ast.Ident) {
 	v, ok := lf.info.Uses[id].(*types.Var)
 	if !ok || len(lf.funcs) == 0 {
 		return
 	}
 	fn := lf.funcs[len(lf.funcs)-1]
 	if v.Pos() < fn.Pos() || v.Pos() >= fn.End() {
-		if l := lf.get(v); l != nil {
+		if l := lf.localOf(v); l != nil {
 			l.captured = true
 		}
 	}
 }
 
-// root returns the local variable that holds the place e by value, or nil.
-func (lf *localFinder) root(e ast.Expr) *local {
+// rootOf returns the local variable that holds the place e by value, or nil.
+func (lf *localFinder) rootOf(e ast.Expr) *local {
 	switch e := e.(type) {
 	case *ast.ParenExpr:
-		return lf.root(e.X)
+		return lf.rootOf(e.X)
 	case *ast.Ident:
 		v, _ := lf.info.Uses[e].(*types.Var)
-		return lf.get(v)
+		return lf.localOf(v)
 	case *ast.SelectorExpr:
 		if sel := lf.info.Selections[e]; sel != nil && sel.Kind() == types.FieldVal && !sel.Indirect() {
-			return lf.root(e.X)
+			return lf.rootOf(e.X)
 		}
 	case *ast.IndexExpr:
-		if _, ok := under(lf.info.TypeOf(e.X)).(*types.Array); ok {
-			return lf.root(e.X)
+		if _, ok := underlying(lf.info.TypeOf(e.X)).(*types.Array); ok {
+			return lf.rootOf(e.X)
 		}
 	}
 	return nil
@@ -131,13 +131,13 @@ func (lf *localFinder) assign(e ast.Expr) {
 	if e == nil {
 		return
 	}
-	if l := lf.root(e); l != nil {
+	if l := lf.rootOf(e); l != nil {
 		l.assigned = true
 	}
 }
 
 func (lf *localFinder) takeAddress(e ast.Expr) {
-	if l := lf.root(e); l != nil {
+	if l := lf.rootOf(e); l != nil {
 		l.addressed = true
 	}
 	if l := lf.sliceRoot(e); l != nil {
@@ -155,7 +155,7 @@ func (lf *localFinder) rangeClause(s *ast.RangeStmt) {
 			continue
 		}
 		if v, ok := lf.info.Defs[id].(*types.Var); ok && lf.old {
-			l := lf.get(v)
+			l := lf.localOf(v)
 			l.assigned, l.ranged = true, true
 		}
 	}
@@ -179,7 +179,7 @@ func (lf *localFinder) results(s *ast.ReturnStmt) {
 	for _, f := range t.Results.List {
 		for _, id := range f.Names {
 			if v, ok := lf.info.Defs[id].(*types.Var); ok && id.Name != "_" {
-				lf.get(v).assigned = true
+				lf.localOf(v).assigned = true
 			}
 		}
 	}

@@ -72,18 +72,18 @@ func (w *walker) variable(e ast.Expr) plan.Variable {
 		if w.info.Selections[e] == nil {
 			return w.namedVar(w.info.Uses[e.Sel].(*types.Var))
 		}
-		return w.field(e)
+		return w.fieldOf(e)
 	case *ast.IndexExpr:
 		return w.element(e.X)
 	}
 	if star, ok := e.(*ast.StarExpr); ok {
-		return w.deref(star.X)
+		return w.pointeeOf(star.X)
 	}
 	return plan.Variable{Package: w.pkg.Path, Function: w.fn, Name: types.ExprString(e), Kind: plan.KindDeref}
 }
 
-// deref names the pointee of e.
-func (w *walker) deref(e ast.Expr) plan.Variable {
+// pointeeOf names the pointee of e.
+func (w *walker) pointeeOf(e ast.Expr) plan.Variable {
 	if named := namedOf(w.info.TypeOf(e)); named != nil && named.Obj().Pkg() != nil {
 		return plan.Variable{
 			Package: named.Obj().Pkg().Path(), Type: finding.TypeName(named.Obj()), Name: "*", Kind: plan.KindDeref,
@@ -113,9 +113,9 @@ func (w *walker) declarer(v *types.Var) string {
 	return name
 }
 
-// field names the field that e selects: by the named type that declares it,
+// fieldOf names the field that e selects: by the named type that declares it,
 // with the path inside that type where unnamed structs lie between.
-func (w *walker) field(e *ast.SelectorExpr) plan.Variable {
+func (w *walker) fieldOf(e *ast.SelectorExpr) plan.Variable {
 	sel := w.info.Selections[e]
 	owner, path := sel.Recv(), []string(nil)
 	var named *types.Named
@@ -162,7 +162,7 @@ func (w *walker) holder(e ast.Expr) (plan.Variable, bool) {
 }
 
 // mapVariable names the map that is the value of e.
-func (w *walker) mapVariable(e ast.Expr) plan.Variable { return w.held(e, plan.KindMap) }
+func (w *walker) mapVariable(e ast.Expr) plan.Variable { return w.nameHeld(e, plan.KindMap) }
 
 // element names the elements of the value of e, as mapVariable does for a map.
 func (w *walker) element(e ast.Expr) plan.Variable {
@@ -170,7 +170,7 @@ func (w *walker) element(e ast.Expr) plan.Variable {
 	v, ok := w.holder(e)
 	switch x := e.(type) {
 	case *ast.IndexExpr:
-		if !isMap(w.info.TypeOf(x.X)) {
+		if !isMapType(w.info.TypeOf(x.X)) {
 			v, ok = w.element(x.X), true
 		}
 	case *ast.SliceExpr: // its elements are those of its operand
@@ -213,7 +213,7 @@ func (w *walker) sharedPlace(e ast.Expr) bool {
 		}
 		return sel.Indirect() || w.sharedPlace(e.X)
 	case *ast.IndexExpr:
-		if _, ok := under(w.info.TypeOf(e.X)).(*types.Array); ok {
+		if _, ok := underlying(w.info.TypeOf(e.X)).(*types.Array); ok {
 			return w.sharedPlace(e.X)
 		}
 		return !w.ownSlice(e.X)
@@ -239,9 +239,9 @@ func namedOf(t types.Type) *types.Named {
 
 // structOf returns the struct that t is or points to, or nil.
 func structOf(t types.Type) *types.Struct {
-	u := under(t)
+	u := underlying(t)
 	if p, ok := u.(*types.Pointer); ok {
-		u = under(p.Elem())
+		u = underlying(p.Elem())
 	}
 	st, _ := u.(*types.Struct)
 	return st

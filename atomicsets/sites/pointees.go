@@ -13,7 +13,7 @@ import (
 // somebody else may hold elements.
 func (w *walker) elements(e ast.Expr, mode plan.Mode, deferred bool) *Access {
 	e = ast.Unparen(e)
-	s, ok := under(w.info.TypeOf(e)).(*types.Slice)
+	s, ok := underlying(w.info.TypeOf(e)).(*types.Slice)
 	if !ok || isZeroSize(s.Elem()) || w.ownSlice(e) {
 		return nil
 	}
@@ -24,7 +24,7 @@ func (w *walker) elements(e ast.Expr, mode plan.Mode, deferred bool) *Access {
 
 // copiesElements reports whether the conversion of a slice to t does.
 func copiesElements(t types.Type) bool {
-	switch u := under(t).(type) {
+	switch u := underlying(t).(type) {
 	case *types.Basic:
 		return u.Info()&types.IsString != 0
 	case *types.Array:
@@ -36,11 +36,11 @@ func copiesElements(t types.Type) bool {
 // pointee records an access to the pointee of e.
 func (w *walker) pointee(e ast.Expr, mode plan.Mode, deferred bool) {
 	e = ast.Unparen(e)
-	p, ok := under(w.info.TypeOf(e)).(*types.Pointer)
+	p, ok := underlying(w.info.TypeOf(e)).(*types.Pointer)
 	if !ok || isZeroSize(p.Elem()) {
 		return
 	}
-	a := w.record(e, e, mode, w.deref(e))
+	a := w.record(e, e, mode, w.pointeeOf(e))
 	a.Site.Behind, a.Deferred = true, deferred
 	a.Site.Expr = "*" + a.Site.Expr
 }

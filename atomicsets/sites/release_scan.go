@@ -16,8 +16,8 @@ type releaseScan struct {
 	unseen bool // see unseenImporters
 }
 
-// file reads the functions of a file, and those in its variables.
-func (s *releaseScan) file(f *ast.File) {
+// scanFile reads the functions of a file, and those in its variables.
+func (s *releaseScan) scanFile(f *ast.File) {
 	hidden := importsC(f)
 	names := linknames(f)
 	for _, d := range f.Decls {
@@ -31,16 +31,16 @@ func (s *releaseScan) file(f *ast.File) {
 			body = fn.Body
 		}
 		if hidden || isFunc && neverInstrument(fn, names) {
-			s.hide(body)
+			s.markHidden(body)
 			continue
 		}
 		if isFunc {
-			s.flag(s.function(fn.Body))
+			s.markLoose(s.function(fn.Body))
 			continue
 		}
 		ast.Inspect(d, func(n ast.Node) bool {
 			if lit, ok := n.(*ast.FuncLit); ok {
-				s.flag(s.function(lit.Body))
+				s.markLoose(s.function(lit.Body))
 				return false
 			}
 			return true
@@ -48,20 +48,20 @@ func (s *releaseScan) file(f *ast.File) {
 	}
 }
 
-// hide makes the locks loose that a function releases without being instrumented.
-func (s *releaseScan) hide(body ast.Node) {
+// markHidden makes the locks loose that a function releases without being instrumented.
+func (s *releaseScan) markHidden(body ast.Node) {
 	ast.Inspect(body, func(n ast.Node) bool {
 		if e, ok := n.(*ast.SelectorExpr); ok {
 			if m, ok := s.method(e); ok && m.releases() {
-				s.flag([]lockMethod{m})
+				s.markLoose([]lockMethod{m})
 			}
 		}
 		return true
 	})
 }
 
-// flag makes the locks of the releases loose.
-func (s *releaseScan) flag(releases []lockMethod) {
+// markLoose makes the locks of the releases loose.
+func (s *releaseScan) markLoose(releases []lockMethod) {
 	for _, m := range releases {
 		switch {
 		case m.ofCond:
@@ -114,7 +114,7 @@ func (s *releaseScan) method(e *ast.SelectorExpr) (m lockMethod, ok bool) {
 		m.lock = s.lockOf(e, sel)
 	}
 	if m.releases() && !steady {
-		s.flag([]lockMethod{m})
+		s.markLoose([]lockMethod{m})
 	}
 	switch {
 	case m.ofCond:

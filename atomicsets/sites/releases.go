@@ -74,7 +74,7 @@ func findHandovers(pkgs []*Package) *handovers {
 	for _, p := range pkgs {
 		s := &releaseScan{handovers: h, walker: &walker{pkg: p, info: p.Info}, unseen: unseen}
 		for _, f := range p.Files {
-			s.file(f)
+			s.scanFile(f)
 		}
 	}
 	h.spread()
@@ -152,7 +152,7 @@ func (s *releaseScan) function(body *ast.BlockStmt) (loose []lockMethod) {
 			loose = append(loose, m)
 		}
 	}
-	s.flag(b.values)
+	s.markLoose(b.values)
 	s.looseCond = s.looseCond || b.waits && !b.acquires
 	// Of a function that is too large, nothing is certain.
 	if b.work > workLimit {

@@ -154,7 +154,7 @@ func (w *walker) walkFile() {
 			if neverInstrument(d, w.linknames) {
 				w.skip = plan.NeverInstrument
 			}
-			w.stmt(d.Body)
+			w.visitStmt(d.Body)
 		case *ast.GenDecl:
 			w.fn, w.skip = "init", plan.InitialValue
 			w.genDecl(d)
@@ -162,8 +162,8 @@ func (w *walker) walkFile() {
 	}
 }
 
-// add records the site of node in the given role; the site bears the range and the text of extent.
-func (w *walker) add(node, extent ast.Expr, mode plan.Mode, v plan.Variable) {
+// addSite records the site of node in the given role; the site bears the range and the text of extent.
+func (w *walker) addSite(node, extent ast.Expr, mode plan.Mode, v plan.Variable) {
 	if t := w.info.TypeOf(node); !isZeroSize(t) {
 		a := w.record(node, extent, mode, v)
 		if v.Kind != plan.KindMap {
@@ -213,8 +213,8 @@ func (w *walker) relative(name string) string {
 	return filepath.ToSlash(name)
 }
 
-// load visits e as an expression that is used for its value.
-func (w *walker) load(e ast.Expr) {
+// visitValue visits e as an expression that is used for its value.
+func (w *walker) visitValue(e ast.Expr) {
 	if e == nil {
 		return
 	}
@@ -224,24 +224,24 @@ func (w *walker) load(e ast.Expr) {
 	}
 	switch e := e.(type) {
 	case *ast.ParenExpr:
-		w.load(e.X)
+		w.visitValue(e.X)
 	case *ast.Ident, *ast.SelectorExpr, *ast.StarExpr, *ast.IndexExpr:
 		w.access(e, plan.Read)
 	case *ast.SliceExpr:
-		w.base(e.X)
-		w.loads(e.Low, e.High, e.Max)
+		w.visitBase(e.X)
+		w.visitValues(e.Low, e.High, e.Max)
 	case *ast.UnaryExpr:
 		if e.Op == token.AND {
 			w.address(e.X)
 		} else {
-			w.load(e.X)
+			w.visitValue(e.X)
 		}
 	case *ast.BinaryExpr:
-		w.loads(e.X, e.Y)
+		w.visitValues(e.X, e.Y)
 	case *ast.CallExpr:
-		w.call(e)
+		w.visitCall(e)
 	case *ast.TypeAssertExpr:
-		w.load(e.X)
+		w.visitValue(e.X)
 	case *ast.CompositeLit:
 		w.composite(e)
 	case *ast.FuncLit:
@@ -249,9 +249,9 @@ func (w *walker) load(e ast.Expr) {
 	}
 }
 
-func (w *walker) loads(list ...ast.Expr) {
+func (w *walker) visitValues(list ...ast.Expr) {
 	for _, e := range list {
-		w.load(e)
+		w.visitValue(e)
 	}
 }
 
@@ -262,17 +262,17 @@ func (w *walker) access(e ast.Expr, mode plan.Mode) {
 		w.access(e.X, mode)
 	case *ast.Ident:
 		if v, ok := w.info.Uses[e].(*types.Var); ok && w.sharedVar(v) {
-			w.add(e, e, mode, w.variable(e))
+			w.addSite(e, e, mode, w.variable(e))
 		}
 	case *ast.SelectorExpr:
 		w.selector(e, mode)
 	case *ast.StarExpr:
-		w.add(e, e, mode, w.variable(e))
-		w.load(e.X)
+		w.addSite(e, e, mode, w.variable(e))
+		w.visitValue(e.X)
 	case *ast.IndexExpr:
-		w.index(e, mode)
+		w.visitIndex(e, mode)
 	default:
-		w.load(e)
+		w.visitValue(e)
 	}
 }
 
@@ -281,13 +281,13 @@ func (w *walker) selector(e *ast.SelectorExpr, mode plan.Mode) {
 	switch {
 	case sel == nil: // qualified identifier
 		if v, ok := w.info.Uses[e.Sel].(*types.Var); ok && w.sharedVar(v) {
-			w.add(e, e, mode, w.variable(e))
+			w.addSite(e, e, mode, w.variable(e))
 		}
 	case sel.Kind() == types.MethodVal:
 		w.receiver(e, sel)
 	case sel.Kind() == types.FieldVal:
 		if w.info.Types[e].Addressable() && w.sharedPlace(e) {
-			w.add(e, e, mode, w.variable(e))
+			w.addSite(e, e, mode, w.variable(e))
 		}
 		w.address(e)
 	}
@@ -303,41 +303,41 @@ func (w *walker) receiver(e *ast.SelectorExpr, sel *types.Selection) {
 		if !byPointer && len(sel.Index()) == 1 && !types.IsInterface(recv.Type()) {
 			w.pointee(e.X, plan.Read, false)
 		}
-		w.load(e.X)
+		w.visitValue(e.X)
 	case byPointer, len(sel.Index()) > 1: // the address is given, nothing read, of whatever kind the operand is
 		w.address(e.X)
 	default:
-		w.load(e.X)
+		w.visitValue(e.X)
 	}
 }
 
-func (w *walker) index(e *ast.IndexExpr, mode plan.Mode) {
+func (w *walker) visitIndex(e *ast.IndexExpr, mode plan.Mode) {
 	if w.info.Types[e.Index].IsType() || isGenericFunc(w.info, e) {
 		return
 	}
-	if isMap(w.info.TypeOf(e.X)) {
-		w.add(e.X, e, mode, w.mapVariable(e.X))
-		w.loads(e.X, e.Index)
+	if isMapType(w.info.TypeOf(e.X)) {
+		w.addSite(e.X, e, mode, w.mapVariable(e.X))
+		w.visitValues(e.X, e.Index)
 		return
 	}
 	if w.info.Types[e].Addressable() && w.sharedPlace(e) {
-		w.add(e, e, mode, w.variable(e))
+		w.addSite(e, e, mode, w.variable(e))
 	}
 	w.indexed(e)
 }
 
 // indexed visits the operands of e, an element of a slice, array or string.
 func (w *walker) indexed(e *ast.IndexExpr) {
-	w.base(e.X)
-	w.load(e.Index)
+	w.visitBase(e.X)
+	w.visitValue(e.Index)
 }
 
-// base visits e under an index or a slice expression: arrays are addressed
+// visitBase visits e under an index or a slice expression: arrays are addressed
 // there, everything else is read.
-func (w *walker) base(e ast.Expr) {
-	switch under(w.info.TypeOf(e)).(type) {
+func (w *walker) visitBase(e ast.Expr) {
+	switch underlying(w.info.TypeOf(e)).(type) {
 	case *types.Slice, *types.Pointer, *types.Basic:
-		w.load(e)
+		w.visitValue(e)
 	default:
 		w.address(e)
 	}
@@ -355,36 +355,36 @@ func (w *walker) address(e ast.Expr) {
 		case sel == nil:
 		case sel.Kind() != types.FieldVal || isPointer(sel.Recv()):
 			w.embedded(e, sel)
-			w.load(e.X)
+			w.visitValue(e.X)
 		default:
 			w.embedded(e, sel)
 			w.address(e.X)
 		}
 	case *ast.StarExpr:
-		w.load(e.X)
+		w.visitValue(e.X)
 	case *ast.IndexExpr:
-		if isMap(w.info.TypeOf(e.X)) {
-			w.index(e, plan.Read)
+		if isMapType(w.info.TypeOf(e.X)) {
+			w.visitIndex(e, plan.Read)
 		} else {
 			w.indexed(e)
 		}
 	default:
-		w.load(e)
+		w.visitValue(e)
 	}
 }
 
 func (w *walker) composite(e *ast.CompositeLit) {
-	_, isStruct := under(w.info.TypeOf(e)).(*types.Struct)
+	_, isStruct := underlying(w.info.TypeOf(e)).(*types.Struct)
 	for _, elt := range e.Elts {
 		kv, ok := elt.(*ast.KeyValueExpr)
 		if !ok {
-			w.load(elt)
+			w.visitValue(elt)
 			continue
 		}
 		if !isStruct {
-			w.load(kv.Key)
+			w.visitValue(kv.Key)
 		}
-		w.load(kv.Value)
+		w.visitValue(kv.Value)
 	}
 }
 
@@ -394,6 +394,6 @@ func (w *walker) closure(e *ast.FuncLit) {
 	if w.skip != plan.NeverInstrument {
 		w.skip = "" // the body runs later, by itself
 	}
-	w.stmt(e.Body)
+	w.visitStmt(e.Body)
 	w.fn, w.skip = outer, skip
 }

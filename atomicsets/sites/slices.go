@@ -16,8 +16,8 @@ type sliceUses struct {
 	ok map[*ast.Ident]bool // uses and declarations that hand nothing on
 }
 
-// note looks at n before its operands are visited.
-func (lf *localFinder) note(n ast.Node) {
+// noteBefore looks at n before its operands are visited.
+func (lf *localFinder) noteBefore(n ast.Node) {
 	switch n := n.(type) {
 	case *ast.AssignStmt:
 		if len(n.Lhs) == len(n.Rhs) && (n.Tok == token.ASSIGN || n.Tok == token.DEFINE) {
@@ -86,7 +86,7 @@ func (lf *localFinder) noteValue(lhs, value ast.Expr) {
 	if !ok || !isSlice(lf.info.TypeOf(id)) {
 		return
 	}
-	if self, ok := fresh(lf.info, value, lf.info.ObjectOf(id)); ok {
+	if self, ok := isNewSlice(lf.info, value, lf.info.ObjectOf(id)); ok {
 		lf.slices.ok[id] = true
 		if self != nil {
 			lf.slices.ok[self] = true
@@ -94,9 +94,9 @@ func (lf *localFinder) noteValue(lhs, value ast.Expr) {
 	}
 }
 
-// fresh reports whether value is a new slice, or self a use of v of which it
+// isNewSlice reports whether value is a new slice, or self a use of v of which it
 // is made.
-func fresh(info *types.Info, value ast.Expr, v types.Object) (self *ast.Ident, ok bool) {
+func isNewSlice(info *types.Info, value ast.Expr, v types.Object) (self *ast.Ident, ok bool) {
 	if tv := info.Types[value]; tv.IsNil() {
 		return nil, true
 	}
@@ -107,17 +107,17 @@ func fresh(info *types.Info, value ast.Expr, v types.Object) (self *ast.Ident, o
 		return nil, true
 	case *ast.SliceExpr:
 		if isSlice(info.TypeOf(e.X)) {
-			return fresh(info, e.X, v)
+			return isNewSlice(info, e.X, v)
 		}
 	case *ast.CallExpr:
 		switch b := Builtin(info, e.Fun); {
 		case b == "make":
 			return nil, true
 		case b == "append":
-			return fresh(info, e.Args[0], v)
+			return isNewSlice(info, e.Args[0], v)
 		case b == "" && info.Types[e.Fun].IsType():
 			if isSlice(info.TypeOf(e.Args[0])) {
-				return fresh(info, e.Args[0], v)
+				return isNewSlice(info, e.Args[0], v)
 			}
 			return nil, true // of a string, or nil
 		}
@@ -139,13 +139,13 @@ func (lf *localFinder) harmlessNames(list []*ast.Ident) {
 	}
 }
 
-// hold notes that somebody else may hold the elements of id's slice.
-func (lf *localFinder) hold(id *ast.Ident) {
+// markHeld notes that somebody else may hold the elements of id's slice.
+func (lf *localFinder) markHeld(id *ast.Ident) {
 	v, ok := lf.info.ObjectOf(id).(*types.Var)
 	if !ok || !isSlice(v.Type()) {
 		return
 	}
-	l, harmless := lf.get(v), lf.slices.ok[id]
+	l, harmless := lf.localOf(v), lf.slices.ok[id]
 	switch {
 	case l == nil:
 	case !harmless:
@@ -167,7 +167,7 @@ func (lf *localFinder) sliceRoot(e ast.Expr) *local {
 	case *ast.IndexExpr:
 		if id, ok := ast.Unparen(e.X).(*ast.Ident); ok {
 			v, _ := lf.info.Uses[id].(*types.Var)
-			return lf.get(v)
+			return lf.localOf(v)
 		}
 		return lf.sliceRoot(e.X)
 	}
@@ -186,7 +186,7 @@ func (w *walker) ownSlice(e ast.Expr) bool {
 	}
 	id, ok := e.(*ast.Ident)
 	if !ok {
-		_, ok := fresh(w.info, e, nil)
+		_, ok := isNewSlice(w.info, e, nil)
 		return ok
 	}
 	v, ok := w.info.Uses[id].(*types.Var)
@@ -198,6 +198,6 @@ func (w *walker) ownSlice(e ast.Expr) bool {
 }
 
 func isSlice(t types.Type) bool {
-	_, ok := under(t).(*types.Slice)
+	_, ok := underlying(t).(*types.Slice)
 	return ok
 }

@@ -22,7 +22,7 @@ func (h *handovers) findAssigned(p *Package) {
 		local: map[*types.Var]bool{}, captured: map[*types.Var]bool{}}
 	for _, f := range p.Files {
 		ast.Inspect(f, func(n ast.Node) bool {
-			c.visit(n)
+			c.visitNode(n)
 			return true
 		})
 	}
@@ -41,8 +41,8 @@ type assignments struct {
 	local, captured map[*types.Var]bool
 }
 
-// visit notes the variables that n assigns or captures.
-func (c *assignments) visit(n ast.Node) {
+// visitNode notes the variables that n assigns or captures.
+func (c *assignments) visitNode(n ast.Node) {
 	switch n := n.(type) {
 	case *ast.FuncLit:
 		c.captures(n)

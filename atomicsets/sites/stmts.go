@@ -9,8 +9,8 @@ import (
 	"github.com/interlock-go/interlock/atomicsets/plan"
 )
 
-// stmt visits the statement s, which may be nil.
-func (w *walker) stmt(s ast.Stmt) {
+// visitStmt visits the statement s, which may be nil.
+func (w *walker) visitStmt(s ast.Stmt) {
 	// Statements with an expression of their own; compound has the others.
 	switch s := s.(type) {
 	case *ast.AssignStmt:
@@ -18,28 +18,28 @@ func (w *walker) stmt(s ast.Stmt) {
 	case *ast.IncDecStmt:
 		w.access(s.X, plan.Write)
 	case *ast.ExprStmt:
-		w.load(s.X)
+		w.visitValue(s.X)
 	case *ast.SendStmt:
 		w.channel(s.Chan, plan.Read, false)
-		w.loads(s.Chan, s.Value)
+		w.visitValues(s.Chan, s.Value)
 	case *ast.GoStmt:
 		w.goDefer(s.Call)
 	case *ast.DeferStmt:
 		w.goDefer(s.Call)
 	case *ast.ReturnStmt:
-		w.loads(s.Results...)
+		w.visitValues(s.Results...)
 	case *ast.DeclStmt:
 		w.genDecl(s.Decl.(*ast.GenDecl))
 	case *ast.LabeledStmt:
-		w.stmt(s.Stmt)
+		w.visitStmt(s.Stmt)
 	case *ast.RangeStmt:
 		w.rangeStmt(s)
 	case *ast.CaseClause:
-		w.loads(s.List...)
-		w.stmts(s.Body)
+		w.visitValues(s.List...)
+		w.visitStmts(s.Body)
 	case *ast.CommClause:
-		w.stmt(s.Comm)
-		w.stmts(s.Body)
+		w.visitStmt(s.Comm)
+		w.visitStmts(s.Body)
 	default:
 		w.compound(s)
 	}
@@ -49,33 +49,33 @@ func (w *walker) stmt(s ast.Stmt) {
 func (w *walker) compound(s ast.Stmt) {
 	switch s := s.(type) {
 	case *ast.BlockStmt:
-		w.stmts(s.List)
+		w.visitStmts(s.List)
 	case *ast.IfStmt:
-		w.stmt(s.Init)
-		w.load(s.Cond)
-		w.stmt(s.Body)
-		w.stmt(s.Else)
+		w.visitStmt(s.Init)
+		w.visitValue(s.Cond)
+		w.visitStmt(s.Body)
+		w.visitStmt(s.Else)
 	case *ast.ForStmt:
-		w.stmt(s.Init)
-		w.load(s.Cond)
-		w.stmt(s.Post)
-		w.stmt(s.Body)
+		w.visitStmt(s.Init)
+		w.visitValue(s.Cond)
+		w.visitStmt(s.Post)
+		w.visitStmt(s.Body)
 	case *ast.SwitchStmt:
-		w.stmt(s.Init)
-		w.load(s.Tag)
-		w.stmt(s.Body)
+		w.visitStmt(s.Init)
+		w.visitValue(s.Tag)
+		w.visitStmt(s.Body)
 	case *ast.TypeSwitchStmt:
-		w.stmt(s.Init)
-		w.stmt(s.Assign)
-		w.stmt(s.Body)
+		w.visitStmt(s.Init)
+		w.visitStmt(s.Assign)
+		w.visitStmt(s.Body)
 	case *ast.SelectStmt:
-		w.stmt(s.Body)
+		w.visitStmt(s.Body)
 	}
 }
 
-func (w *walker) stmts(list []ast.Stmt) {
+func (w *walker) visitStmts(list []ast.Stmt) {
 	for _, s := range list {
-		w.stmt(s)
+		w.visitStmt(s)
 	}
 }
 
@@ -87,7 +87,7 @@ func (w *walker) assign(s *ast.AssignStmt) {
 	for _, lhs := range s.Lhs {
 		w.target(lhs)
 	}
-	w.loads(s.Rhs...)
+	w.visitValues(s.Rhs...)
 }
 
 // target visits a left-hand side; variables that it declares and blanks are
@@ -103,7 +103,7 @@ func (w *walker) target(lhs ast.Expr) {
 
 func (w *walker) goDefer(call *ast.CallExpr) {
 	w.deferred = true
-	w.load(call)
+	w.visitValue(call)
 	w.deferred = false
 }
 
@@ -112,13 +112,13 @@ func (w *walker) genDecl(d *ast.GenDecl) {
 		return
 	}
 	for _, spec := range d.Specs {
-		w.loads(spec.(*ast.ValueSpec).Values...)
+		w.visitValues(spec.(*ast.ValueSpec).Values...)
 	}
 }
 
 func (w *walker) rangeStmt(s *ast.RangeStmt) {
 	switch {
-	case isMap(w.info.TypeOf(s.X)):
+	case isMapType(w.info.TypeOf(s.X)):
 		w.rangeMap(s)
 	case s.Value == nil && isArray(w.info.TypeOf(s.X)):
 		// Only the length counts. It is a constant, and the operand is not
@@ -128,7 +128,7 @@ func (w *walker) rangeStmt(s *ast.RangeStmt) {
 		}
 	default:
 		w.rangeElements(s)
-		w.load(s.X)
+		w.visitValue(s.X)
 	}
 	if s.Tok == token.ASSIGN {
 		w.target(s.Key)
@@ -137,7 +137,7 @@ func (w *walker) rangeStmt(s *ast.RangeStmt) {
 		w.loopVariable(s.Key)
 		w.loopVariable(s.Value)
 	}
-	w.stmt(s.Body)
+	w.visitStmt(s.Body)
 }
 
 // loopVariable visits a variable that a range clause declares. Each iteration
@@ -149,7 +149,7 @@ func (w *walker) loopVariable(e ast.Expr) {
 	}
 	v, ok := w.info.Defs[id].(*types.Var)
 	if l := w.locals[v]; ok && l != nil && l.captured && l.ranged {
-		w.add(id, id, plan.Write, w.namedVar(v))
+		w.addSite(id, id, plan.Write, w.namedVar(v))
 	}
 }
 
@@ -170,21 +170,21 @@ func (w *walker) rangeElements(s *ast.RangeStmt) {
 
 func (w *walker) rangeMap(s *ast.RangeStmt) {
 	m := ast.Unparen(s.X)
-	w.add(m, m, plan.Read, w.mapVariable(m))
-	if x, ok := m.(*ast.IndexExpr); ok && isMap(w.info.TypeOf(x.X)) {
+	w.addSite(m, m, plan.Read, w.mapVariable(m))
+	if x, ok := m.(*ast.IndexExpr); ok && isMapType(w.info.TypeOf(x.X)) {
 		// The index is a site of the same extent: this one starts at `range`.
 		site, at := &w.found[len(w.found)-1].Site, w.position(s.Range)
 		site.Line, site.Column = at.Line, at.Column
 	}
-	w.load(s.X)
+	w.visitValue(s.X)
 }
 
 // isArray reports whether t is an array or a pointer to one.
 func isArray(t types.Type) bool {
-	if p, ok := under(t).(*types.Pointer); ok {
+	if p, ok := underlying(t).(*types.Pointer); ok {
 		t = p.Elem()
 	}
-	_, ok := under(t).(*types.Array)
+	_, ok := underlying(t).(*types.Array)
 	return ok
 }
 

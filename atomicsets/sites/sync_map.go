@@ -36,7 +36,7 @@ func (w *walker) syncMap(e *ast.CallExpr, deferred bool) {
 	if mode == "" || !byPointer && !(w.info.Types[x].Addressable() && w.sharedPlace(x)) {
 		return
 	}
-	a := w.record(x, fun, mode, w.held(x, plan.KindSyncMap))
+	a := w.record(x, fun, mode, w.nameHeld(x, plan.KindSyncMap))
 	a.Deferred, a.Pointer = deferred, byPointer
 }
 

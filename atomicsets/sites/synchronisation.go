@@ -20,13 +20,13 @@ import (
 // channel records an access to the channel that is the value of e.
 func (w *walker) channel(e ast.Expr, mode plan.Mode, deferred bool) {
 	e = ast.Unparen(e)
-	a := w.record(e, e, mode, w.held(e, plan.KindChannel))
+	a := w.record(e, e, mode, w.nameHeld(e, plan.KindChannel))
 	a.Site.Behind, a.Deferred = true, deferred
 }
 
-// held names the value of e, or its referent: by the variable that holds it or, for the result of a call and
+// nameHeld names the value of e, or its referent: by the variable that holds it or, for the result of a call and
 // the like, by the expression.
-func (w *walker) held(e ast.Expr, kind string) plan.Variable {
+func (w *walker) nameHeld(e ast.Expr, kind string) plan.Variable {
 	v, ok := w.holder(ast.Unparen(e))
 	if !ok {
 		v = plan.Variable{Package: w.pkg.Path, Function: w.fn, Name: types.ExprString(e)}
@@ -72,7 +72,7 @@ func (w *walker) counter(x ast.Expr, sel *types.Selection, mode plan.Mode, defer
 	case !isPointer(sel.Recv()) && !(w.info.Types[x].Addressable() && w.sharedPlace(x)):
 		return
 	}
-	v := w.held(x, plan.KindWaitGroup)
+	v := w.nameHeld(x, plan.KindWaitGroup)
 	if owner, path := lastEmbedded(sel); owner != nil && owner.Obj().Pkg() != nil {
 		v = plan.Variable{Package: owner.Obj().Pkg().Path(), Type: owner.Obj().Name(), Name: path, Kind: v.Kind}
 	}

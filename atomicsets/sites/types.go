@@ -5,9 +5,9 @@ import (
 	"go/types"
 )
 
-// under returns the underlying type of t; of a type parameter the one that all
+// underlying returns the underlying type of t; of a type parameter the one that all
 // types of its type set share, or the constraint if they share none.
-func under(t types.Type) types.Type {
+func underlying(t types.Type) types.Type {
 	if t == nil {
 		return nil
 	}
@@ -30,7 +30,7 @@ func coreType(i *types.Interface) types.Type {
 			u = types.NewUnion([]*types.Term{types.NewTerm(true, e)})
 		}
 		for term := range u.Terms() {
-			t := under(term.Type())
+			t := underlying(term.Type())
 			if _, nested := t.(*types.Interface); nested || core != nil && !types.Identical(core, t) {
 				return nil
 			}
@@ -41,12 +41,12 @@ func coreType(i *types.Interface) types.Type {
 }
 
 func isPointer(t types.Type) bool {
-	_, ok := under(t).(*types.Pointer)
+	_, ok := underlying(t).(*types.Pointer)
 	return ok
 }
 
-func isMap(t types.Type) bool {
-	_, ok := under(t).(*types.Map)
+func isMapType(t types.Type) bool {
+	_, ok := underlying(t).(*types.Map)
 	return ok
 }
 

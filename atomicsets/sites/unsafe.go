@@ -27,7 +27,7 @@ func (w *walker) toUintptr(e ast.Expr) bool {
 
 func (w *walker) converts(e *ast.CallExpr, to, from types.BasicKind) bool {
 	is := func(e ast.Expr, kind types.BasicKind) bool {
-		b, ok := under(w.info.TypeOf(e)).(*types.Basic)
+		b, ok := underlying(w.info.TypeOf(e)).(*types.Basic)
 		return ok && b.Kind() == kind
 	}
 	return len(e.Args) == 1 && w.info.Types[e.Fun].IsType() && is(e.Fun, to) && is(e.Args[0], from)

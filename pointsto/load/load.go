@@ -78,7 +78,7 @@ func Load(ctx context.Context, o Options) (*Program, error) {
 	fset := token.NewFileSet()
 	initial, err := packages.Load(&packages.Config{
 		Mode: mode, Context: ctx, Dir: o.Dir, Env: o.Env, BuildFlags: o.BuildFlags, Fset: fset, Tests: o.Tests,
-		ParseFile: parse,
+		ParseFile: parseFile,
 	}, o.Patterns...)
 	if err != nil {
 		return nil, fmt.Errorf("loading the whole program: %w", err)
@@ -100,14 +100,14 @@ func Load(ctx context.Context, o Options) (*Program, error) {
 		p.Library = p.Library || library(pkg)
 	}
 	// Debug mode is set before the code is built: it keeps the expressions.
-	packages.Visit(initial, nil, func(pkg *packages.Package) { p.add(pkg, o.Root) })
+	packages.Visit(initial, nil, func(pkg *packages.Package) { p.addPackage(pkg, o.Root) })
 	p.SSA.Build()
 	return p, ctx.Err()
 }
 
-// parse keeps comments, of which directives are some, and nothing of the
+// parseFile keeps comments, of which directives are some, and nothing of the
 // deprecated objects.
-func parse(fset *token.FileSet, name string, src []byte) (*ast.File, error) {
+func parseFile(fset *token.FileSet, name string, src []byte) (*ast.File, error) {
 	return parser.ParseFile(fset, name, src, parser.AllErrors|parser.ParseComments|parser.SkipObjectResolution)
 }
 
@@ -122,8 +122,8 @@ func firstError(initial []*packages.Package) error {
 	return first
 }
 
-// add takes up pkg, which is not built yet.
-func (p *Program) add(pkg *packages.Package, root string) {
+// addPackage takes up pkg, which is not built yet.
+func (p *Program) addPackage(pkg *packages.Package, root string) {
 	p.Files += len(pkg.Syntax)
 	for _, f := range pkg.Syntax {
 		p.Lines += pkg.Fset.File(f.FileStart).LineCount()

@@ -10,8 +10,8 @@ import (
 // Each of them makes fewer findings, at the price of missing a bug behind a name or
 // a comment that is wrong.
 
-// anyOf compiles a pattern that matches where one of the parts does.
-func anyOf(flags string, parts ...string) *regexp.Regexp {
+// compileAny compiles a pattern that matches where one of the parts does.
+func compileAny(flags string, parts ...string) *regexp.Regexp {
 	return regexp.MustCompile(flags + strings.Join(parts, "|"))
 }
 
@@ -76,7 +76,7 @@ func NameWantsLock(name string) bool {
 	return strings.HasSuffix(name, "Locked") || strings.HasSuffix(name, "NoLock") || strings.HasSuffix(name, "Unsafe")
 }
 
-var wantsLock = anyOf(`(?i)`,
+var wantsLock = compileAny(`(?i)`,
 	`\b(\w*lock|mutex|mu)\b[^.]*\b(held|hold|holds|holding|taken|locked)\b`,
 	`\b(hold|holds|holding|under|with)\b[^.]*\b(\w*lock|mutex|mu)\b`,
 )
@@ -92,7 +92,7 @@ const (
 	sentence = `([^.]|\.\w)`
 )
 
-var needsNoLock = anyOf(`(?is)`,
+var needsNoLock = compileAny(`(?is)`,
 	`\b(don't|doesn't|do not|does not|not|no longer)\s+(need|require|necessary)\b`+sentence+`{0,30}\b`+aLock+`\b`,
 	`\bno\s+(need\s+(to|for)\s+(a\s+|the\s+)?)?`+aLock+
 		`\s*(is\s+|needed|required|necessary|here|as\b|since\b|because\b)`,
@@ -108,7 +108,7 @@ var needsNoLock = anyOf(`(?is)`,
 // that a race is meant, or that something else comes first ("only valid after Start").
 func CommentNeedsNoLock(text string) bool { return needsNoLock.MatchString(text) }
 
-var notConcurrent = anyOf(`(?is)`,
+var notConcurrent = compileAny(`(?is)`,
 	`\b(not|isn't|never|non)[ -](be )?((currently|itself) )?(go-?routine|thread|concurren)(cy)?-?\s*(safe|ly)?\b`,
 	`\bnot\s+safe\s+(for|to)\b[^.]{0,40}\b(concurren|goroutine|thread)`,
 	`\b(not|never)\s+be\s+(called|used|accessed)\s+(concurrently|from (multiple|several|different) goroutines)`,
@@ -122,7 +122,7 @@ var notConcurrent = anyOf(`(?is)`,
 // forbids its use by several goroutines.
 func CommentForbidsConcurrency(text string) bool { return notConcurrent.MatchString(text) }
 
-var comesFirst = anyOf(`(?is)`,
+var comesFirst = compileAny(`(?is)`,
 	`\b(must|should|shall|may|can|has to|have to|needs? to|ought to|is to|meant to)\s+(only\s+)?`+
 		`be\s+(called|set|used|invoked|configured|made)\s+(only\s+)?`+
 		`(before|prior to|at most once|exactly once|just once|once\b([.,;]|\s+(and|at|during|before|on|when)\b|\s*$)|`+
@@ -136,7 +136,7 @@ var comesFirst = anyOf(`(?is)`,
 // "must be called before Run", "should be called once at start-up", "must not be called after Start".
 func CommentComesFirst(text string) bool { return comesFirst.MatchString(text) }
 
-var onlyReads = anyOf("",
+var onlyReads = compileAny("",
 	`^(Print|Fprint|Sprint|Append|Log|Trace|Debug|Info|Notice|Warn|Error|Fatal|Panic|Assert|Require|Equal|NotEqual|`+
 		`Nil|NotNil|True|False|Len|Marshal|Encode|Format|String|Wrap|TypeOf|DeepEqual|Execute)`,
 	`(?i:(log|logf|debugf|infof|warnf|errorf|fatalf|tracef|printf|println))$`,

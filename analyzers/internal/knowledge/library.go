@@ -88,7 +88,7 @@ func FullName(fn *types.Func) string {
 	return fn.Pkg().Path() + "." + rowNames(fn)[0]
 }
 
-func (f facts) has(p property) bool { return f.is&p != 0 }
+func (f facts) hasProperty(p property) bool { return f.is&p != 0 }
 
 // Callback is the use that a function makes of a function that it is handed.
 type Callback int
@@ -104,9 +104,9 @@ const (
 // one that the table lacks: there, callbacks escape.
 func CallbackOf(fn *types.Func) (does Callback, ok bool) {
 	switch f := factsOf(fn); {
-	case f.has(startsCallback):
+	case f.hasProperty(startsCallback):
 		return Started, true
-	case f.has(runsCallback):
+	case f.hasProperty(runsCallback):
 		return Called, true
 	}
 	return 0, false
@@ -114,58 +114,58 @@ func CallbackOf(fn *types.Func) (does Callback, ok bool) {
 
 // StartsAtOnce reports whether a function that runs its callback in another goroutine may do so as soon as it is
 // called.
-func StartsAtOnce(fn *types.Func) bool { return !factsOf(fn).has(startsLate) }
+func StartsAtOnce(fn *types.Func) bool { return !factsOf(fn).hasProperty(startsLate) }
 
 // OrdersNothing reports whether a function neither waits for another goroutine nor signals to one.
-func OrdersNothing(fn *types.Func) bool { return factsOf(fn).has(ordersNothing) }
+func OrdersNothing(fn *types.Func) bool { return factsOf(fn).hasProperty(ordersNothing) }
 
 // NeverReturns reports whether a function or method never returns to its caller.
-func NeverReturns(fn *types.Func) bool { return factsOf(fn).has(neverReturns) }
+func NeverReturns(fn *types.Func) bool { return factsOf(fn).hasProperty(neverReturns) }
 
 // EndsTest reports whether a function of package testing, or of one that asserts for tests, ends a test or makes it
 // fail, and whether it does so at once.
 func EndsTest(fn *types.Func) (ends, atOnce bool) {
 	f := factsOf(fn)
-	return f.has(endsTest), f.has(endsTest) && f.has(neverReturns)
+	return f.hasProperty(endsTest), f.hasProperty(endsTest) && f.hasProperty(neverReturns)
 }
 
 // WaitsOutside reports whether a call waits for something outside of the
 // program: the network, a disk, another process, time.
-func WaitsOutside(fn *types.Func) bool { return factsOf(fn).has(waitsOutside) }
+func WaitsOutside(fn *types.Func) bool { return factsOf(fn).hasProperty(waitsOutside) }
 
 // QuietPackage reports whether a call of the package's functions does nothing
 // that another goroutine would take for an effect.
-func QuietPackage(pkg string) bool { return packageFacts(pkg)[""].has(noEffect) }
+func QuietPackage(pkg string) bool { return packageFacts(pkg)[""].hasProperty(noEffect) }
 
 // NeverWaits reports whether a function or method neither waits nor does I/O by itself. For the methods of its
 // arguments that it calls back, see [CallsBack].
-func NeverWaits(fn *types.Func) bool { return factsOf(fn).has(neverWaits) }
+func NeverWaits(fn *types.Func) bool { return factsOf(fn).hasProperty(neverWaits) }
 
 // KeepsNothing reports whether a function neither keeps its arguments nor synchronises with them.
-func KeepsNothing(fn *types.Func) bool { return factsOf(fn).has(keepsNothing) }
+func KeepsNothing(fn *types.Func) bool { return factsOf(fn).hasProperty(keepsNothing) }
 
 // CallsByName reports whether a function or method may call any exported method of an argument.
-func CallsByName(fn *types.Func) bool { return factsOf(fn).has(callsByName) }
+func CallsByName(fn *types.Func) bool { return factsOf(fn).hasProperty(callsByName) }
 
 // ReturnsOwnCode reports whether the functions that a function returns are its package's own.
-func ReturnsOwnCode(fn *types.Func) bool { return factsOf(fn).has(ownCode) }
+func ReturnsOwnCode(fn *types.Func) bool { return factsOf(fn).hasProperty(ownCode) }
 
 // Lasts reports whether a function changes state that it is not handed, or makes a value that has to be ended,
 // such as a timer.
-func Lasts(fn *types.Func) bool { return factsOf(fn).has(lasting) }
+func Lasts(fn *types.Func) bool { return factsOf(fn).hasProperty(lasting) }
 
 // WritesArgument reports whether a function writes to memory behind its i-th argument; the receiver of a method
 // is the first. The table does not know every package.
 func WritesArgument(fn *types.Func, i int) (writes, known bool) {
 	f := factsOf(fn)
-	return f.writes == anyArgument || f.writes == argument(i)+1, f.has(argumentsListed)
+	return f.writes == anyArgument || f.writes == argument(i)+1, f.hasProperty(argumentsListed)
 }
 
 // LocksItself reports whether objects of the package may be used by several goroutines at the same time.
-func LocksItself(pkg string) bool { return packageFacts(pkg)[""].has(locksItself) }
+func LocksItself(pkg string) bool { return packageFacts(pkg)[""].hasProperty(locksItself) }
 
 // OnlyKeeps reports whether the package's functions hold, count or return their arguments, and write to none of them.
-func OnlyKeeps(pkg string) bool { return packageFacts(pkg)[""].has(onlyKeeps) }
+func OnlyKeeps(pkg string) bool { return packageFacts(pkg)[""].hasProperty(onlyKeeps) }
 
 // calledBack are methods that functions of [NeverWaits] call on their arguments.
 var calledBack = []string{"Len", "Less", "Swap", "Push", "Pop", "String", "Error", "Format", "GoString", "LogValue",

@@ -56,10 +56,10 @@ func Run(t *testing.T, a *analysis.Analyzer, print func(*Line) string, folders .
 			marked := 0
 			for _, r := range analysistest.Run(t, analysistest.TestData(), probe, folder) {
 				for _, f := range r.Pass.Files {
-					for line, want := range marks(r.Pass.Fset, f) {
+					for line, want := range markedLines(r.Pass.Fset, f) {
 						marked++
 						line.Prog, line.pass = r.Pass.ResultOf[ir.Analyzer].(*ir.Program), r.Pass
-						line.fill()
+						line.findCode()
 						if got := print(line); got != want {
 							t.Errorf("%s:%d: %q, want %q", line.file, line.number, got, want)
 						}
@@ -73,8 +73,8 @@ func Run(t *testing.T, a *analysis.Analyzer, print func(*Line) string, folders .
 	}
 }
 
-// marks returns the marked lines of f, and the expected text of each.
-func marks(fset *token.FileSet, f *ast.File) map[*Line]string {
+// markedLines returns the marked lines of f, and the expected text of each.
+func markedLines(fset *token.FileSet, f *ast.File) map[*Line]string {
 	found := map[*Line]string{}
 	for _, group := range f.Comments {
 		for _, c := range group.List {
@@ -87,8 +87,8 @@ func marks(fset *token.FileSet, f *ast.File) map[*Line]string {
 	return found
 }
 
-// fill finds the function and the instructions of the line.
-func (l *Line) fill() {
+// findCode finds the function and the instructions of the line.
+func (l *Line) findCode() {
 	for _, fn := range l.Prog.Funcs {
 		if l.Has(fn.Pos()) && len(l.Instrs) == 0 {
 			l.Fn = fn

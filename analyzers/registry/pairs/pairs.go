@@ -82,7 +82,7 @@ func Write(archives, root string) ([]Pair, error) {
 	if err != nil || len(paths) == 0 {
 		return nil, fmt.Errorf("%s holds no pairs (%v)", archives, err)
 	}
-	if err := write(filepath.Join(root, "go.mod"), "module pairs\n\ngo 1.25\n"); err != nil {
+	if err := writeFile(filepath.Join(root, "go.mod"), "module pairs\n\ngo 1.25\n"); err != nil {
 		return nil, err
 	}
 	var pairs []Pair
@@ -113,7 +113,7 @@ func writePair(root, theme string, file txtar.File) (Pair, error) {
 	}
 	for _, variant := range []string{"bug", "clean"} {
 		source := program(string(file.Data), variant)
-		if err := write(filepath.Join(p.Folder(root, variant == "bug"), base), source); err != nil {
+		if err := writeFile(filepath.Join(p.Folder(root, variant == "bug"), base), source); err != nil {
 			return p, err
 		}
 	}
@@ -128,7 +128,7 @@ func program(text, variant string) string {
 		text = rest
 	}
 	b.WriteString("package x\n\n")
-	text = kept(text, variant)
+	text = keepVariant(text, variant)
 	used := map[string]bool{}
 	for _, m := range usage.FindAllStringSubmatch(text, -1) {
 		if path := imports[m[1]]; path != "" && !used[path] {
@@ -139,7 +139,7 @@ func program(text, variant string) string {
 	return b.String() + "\n" + text
 }
 
-func kept(text, variant string) string {
+func keepVariant(text, variant string) string {
 	var b strings.Builder
 	for line := range strings.Lines(text) {
 		if m := marker.FindStringSubmatch(strings.TrimSpace(line)); m == nil || m[1] == variant {
@@ -161,7 +161,7 @@ func wantsOf(source string) map[int]string {
 	return wants
 }
 
-func write(path, text string) error {
+func writeFile(path, text string) error {
 	if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
 		return err
 	}

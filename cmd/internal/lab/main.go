@@ -69,19 +69,19 @@ const (
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
-	os.Exit(run(ctx, os.Args[1:]))
+	os.Exit(runTool(ctx, os.Args[1:]))
 }
 
-// run runs the tool that args name and returns the exit code.
-func run(ctx context.Context, args []string) int {
+// runTool runs the tool that args name and returns the exit code.
+func runTool(ctx context.Context, args []string) int {
 	if len(args) == 0 {
-		usage()
+		printUsage()
 		return exitUsage
 	}
 	i := slices.IndexFunc(tools, func(t tool) bool { return t.name == args[0] })
 	if i < 0 {
 		fmt.Fprintf(os.Stderr, "lab: no tool %q\n", args[0])
-		usage()
+		printUsage()
 		return exitUsage
 	}
 	held, err := tools[i].run(ctx, args[1:])
@@ -96,7 +96,7 @@ func run(ctx context.Context, args []string) int {
 	return 0
 }
 
-func usage() {
+func printUsage() {
 	fmt.Fprintln(os.Stderr, "usage: lab <tool> [flags] [arguments]; lab <tool> -h lists the flags\n\ntools:")
 	for _, t := range tools {
 		fmt.Fprintf(os.Stderr, "  %-12s %s\n", t.name, t.does)

@@ -60,7 +60,7 @@ func measureMonitor(ctx context.Context, t *matrix.Tool, tmp string, o options) 
 		return "", err
 	}
 	if o.chart != "" {
-		if err := os.WriteFile(o.chart, []byte(d.chart()), 0o644); err != nil {
+		if err := os.WriteFile(o.chart, []byte(d.drawChart()), 0o644); err != nil {
 			return "", err
 		}
 	}

@@ -19,9 +19,9 @@ const (
 // colours of the variants but plain, in order; distinct to colour-blind eyes.
 var colours = []string{"#0072b2", "#56b4e9", "#009e73", "#8fd1b5", "#e69f00", "#cc79a7", "#999999", "#d55e00"}
 
-// chart draws time over plain of each program and variant as bars, on a
+// drawChart draws time over plain of each program and variant as bars, on a
 // logarithmic scale, as SVG.
-func (d *document) chart() string {
+func (d *document) drawChart() string {
 	names, others := slices.Sorted(maps.Keys(d.times)), d.variants[1:]
 	// The scale goes from 1 to the largest ratio.
 	most := 2.0

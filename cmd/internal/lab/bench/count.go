@@ -50,7 +50,7 @@ func newPruning(ctx context.Context, m *build.Module, p *plans, dir, tmp string)
 		return nil, fmt.Errorf("counting accesses: %w\n%s", err, out)
 	}
 	pr := &pruning{newTally(), newTally(), benchtime}
-	return pr, errors.Join(pr.modular.add(counts, p.modular), pr.whole.add(counts, p.whole))
+	return pr, errors.Join(pr.modular.addLines(counts, p.modular), pr.whole.addLines(counts, p.whole))
 }
 
 // writeCounter puts the counting monitor into the copy.
@@ -95,8 +95,8 @@ func copyRewritten(ctx context.Context, m *build.Module, p *plan.Plan, dir, copi
 
 func newTally() tally { return tally{map[plan.Reason]int{}, map[plan.Reason]int{}} }
 
-// add reads lines of a site's id and its count.
-func (t *tally) add(counts string, p *plan.Plan) error {
+// addLines reads lines of a site's id and its count.
+func (t *tally) addLines(counts string, p *plan.Plan) error {
 	for i := range p.Sites {
 		t.sites[p.Sites[i].Reason]++
 	}
@@ -120,8 +120,8 @@ func (t *tally) add(counts string, p *plan.Plan) error {
 	return nil
 }
 
-// cells returns the share of reason why, of the sites and of the executed accesses.
-func (t *tally) cells(why plan.Reason) string {
+// formatShares returns the share of reason why, of the sites and of the executed accesses.
+func (t *tally) formatShares(why plan.Reason) string {
 	share := func(m map[plan.Reason]int) float64 {
 		total := 0
 		for n := range maps.Values(m) {
@@ -132,8 +132,8 @@ func (t *tally) cells(why plan.Reason) string {
 	return fmt.Sprintf(" %d (%.0f %%) | %.0f %% |", t.sites[why], share(t.sites), share(t.executed))
 }
 
-// rows returns a row for each reason.
-func (pr *pruning) rows() []string {
+// formatRows returns a row for each reason.
+func (pr *pruning) formatRows() []string {
 	reasons := maps.Clone(pr.whole.sites)
 	maps.Copy(reasons, pr.modular.sites)
 	var rows []string
@@ -142,7 +142,7 @@ func (pr *pruning) rows() []string {
 		if why == "" {
 			name = "monitored"
 		}
-		rows = append(rows, "| "+name+" |"+pr.modular.cells(why)+pr.whole.cells(why))
+		rows = append(rows, "| "+name+" |"+pr.modular.formatShares(why)+pr.whole.formatShares(why))
 	}
 	return rows
 }

@@ -35,11 +35,11 @@ func (d *document) markdown() string {
 	}
 	// The figures.
 	b.WriteString("\n## Time\n\n")
-	b.WriteString(d.table(d.times, "plain ns/op", "%.4g"))
+	b.WriteString(d.writeTable(d.times, "plain ns/op", "%.4g"))
 	b.WriteString(
 		"\n## Memory\n\nThe peak of the resident memory, over that of the plain program (median of three runs, " +
 			"the least and the greatest in brackets).\n\n")
-	b.WriteString(d.table(d.memory, "plain MB", "%.1f"))
+	b.WriteString(d.writeTable(d.memory, "plain MB", "%.1f"))
 	fmt.Fprintf(&b, `
 ## What is pruned
 
@@ -50,12 +50,12 @@ the same location is read immediately before).
 | | sites | executed | sites, whole program | executed, whole program |
 |---|---|---|---|---|
 %s
-`, d.pruning.benchtime, strings.Join(d.pruning.rows(), "\n"))
+`, d.pruning.benchtime, strings.Join(d.pruning.formatRows(), "\n"))
 	return b.String()
 }
 
-// table has a row a program, a column a variant, and a median of each column.
-func (d *document) table(f matrix.Figures, plainTitle, plainFormat string) string {
+// writeTable has a row a program, a column a variant, and a median of each column.
+func (d *document) writeTable(f matrix.Figures, plainTitle, plainFormat string) string {
 	var others []string
 	for _, v := range d.variants[1:] {
 		others = append(others, v.name)

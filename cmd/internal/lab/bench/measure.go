@@ -48,7 +48,7 @@ func measureMemory(ctx context.Context, t *matrix.Tool, variants []*variant, tim
 				if v.skipped != "" {
 					continue
 				}
-				peak, err := v.peak(ctx, "^Benchmark"+name+"$", n)
+				peak, err := v.peakMemory(ctx, "^Benchmark"+name+"$", n)
 				switch {
 				case err != nil:
 					return nil, err

@@ -42,7 +42,7 @@ func TestChart(t *testing.T) {
 	r.Add("Tree", "plain", 100)
 	r.Add("Tree", "watch", 3)
 	d := &document{variants: []*variant{{name: "plain"}, {name: "watch"}, {name: "-race"}}, times: r}
-	got := d.chart()
+	got := d.drawChart()
 	for dec := xml.NewDecoder(strings.NewReader(got)); ; {
 		if _, err := dec.Token(); err == io.EOF {
 			break
@@ -66,7 +66,7 @@ func TestPruning(t *testing.T) {
 	p := &plan.Plan{Sites: []plan.Site{{ID: 1, Reason: plan.Fresh}, {ID: 2}, {ID: 3}, {ID: 4}}}
 	lean := &plan.Plan{Sites: []plan.Site{{ID: 1, Reason: plan.Fresh}, {ID: 2, Reason: plan.WholeLocal}, {ID: 3}, {ID: 4}}}
 	pr := &pruning{modular: newTally(), whole: newTally()}
-	if err := errors.Join(pr.modular.add(counts, p), pr.whole.add(counts, lean)); err != nil {
+	if err := errors.Join(pr.modular.addLines(counts, p), pr.whole.addLines(counts, lean)); err != nil {
 		t.Fatal(err)
 	}
 	want := []string{
@@ -74,13 +74,13 @@ func TestPruning(t *testing.T) {
 		"| goroutine-local: no other goroutine of the program can reach it | 0 (0 %) | 0 % | 1 (25 %) | 25 % |",
 		"| goroutine-local: not shared yet | 1 (25 %) | 75 % | 1 (25 %) | 75 % |",
 	}
-	if got := pr.rows(); !slices.Equal(got, want) {
+	if got := pr.formatRows(); !slices.Equal(got, want) {
 		t.Errorf("got %q, want %q", got, want)
 	}
 	if err := os.WriteFile(counts, []byte("9 1\n"), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	if err := pr.modular.add(counts, p); err == nil {
+	if err := pr.modular.addLines(counts, p); err == nil {
 		t.Error("a site that the plan does not have is counted")
 	}
 }

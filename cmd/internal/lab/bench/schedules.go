@@ -64,6 +64,6 @@ func measureSchedules(ctx context.Context, t *matrix.Tool, tmp string, o options
 	for _, v := range d.variants {
 		text += fmt.Sprintf("- **%s**: %s\n", v.name, v.about)
 	}
-	text += "\n" + d.table(d.times, "watch ns/op", "%.4g")
+	text += "\n" + d.writeTable(d.times, "watch ns/op", "%.4g")
 	return text, nil
 }

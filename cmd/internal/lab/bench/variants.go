@@ -202,10 +202,10 @@ func (v *variant) command(ctx context.Context, pattern, benchtime string) *exec.
 	return cmd
 }
 
-// peak returns the peak of the resident memory of one run, in megabytes, as the
+// peakMemory returns the peak of the resident memory of one run, in megabytes, as the
 // programs print it. (The figure of the system for a child that has ended includes
 // its parent's memory before exec.)
-func (v *variant) peak(ctx context.Context, pattern, benchtime string) (float64, error) {
+func (v *variant) peakMemory(ctx context.Context, pattern, benchtime string) (float64, error) {
 	out, err := v.command(ctx, pattern, benchtime).Output()
 	if err != nil {
 		return 0, fmt.Errorf("running %s: %w\n%s", v.name, err, out)

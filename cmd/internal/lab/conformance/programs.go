@@ -113,12 +113,12 @@ func recipe(src string) []string {
 		if !isComment {
 			return nil
 		}
-		return words(text)
+		return splitWords(text)
 	}
 	return nil
 }
 
-func words(s string) []string {
+func splitWords(s string) []string {
 	var out []string
 	var word strings.Builder
 	var quote rune

@@ -72,7 +72,7 @@ func (l *lab) close() error { return os.RemoveAll(l.dir) }
 // prepare fetches the module, builds the tools, and compiles the module's
 // packages and tests.
 func (l *lab) prepare(staticcheck, checklocks string) error {
-	l.say("fetching " + l.module)
+	l.printLine("fetching " + l.module)
 	err := released.Fetch(l.ctx, nats, version, l.tree)
 	if err != nil {
 		return err
@@ -80,7 +80,7 @@ func (l *lab) prepare(staticcheck, checklocks string) error {
 	if l.lines, err = released.Lines(l.tree, true); err != nil {
 		return err
 	}
-	l.say("building the tools")
+	l.printLine("building the tools")
 	if _, err := l.output("", "go", "build", "-o", staticcheck, "honnef.co/go/tools/cmd/staticcheck"); err != nil {
 		return err
 	}
@@ -98,7 +98,7 @@ func (l *lab) prepare(staticcheck, checklocks string) error {
 			return err
 		}
 	}
-	l.say("compiling the module")
+	l.printLine("compiling the module")
 	_, err = l.output(l.tree, "go", "vet", "./...") // compiles all imports, those of tests included
 	if exit := new(exec.ExitError); errors.As(err, &exit) {
 		err = nil // vet's own findings
@@ -115,11 +115,11 @@ func (l *lab) measureAll() error {
 		}
 		for i, state := range states {
 			if i == 2 {
-				if err := l.edit(t.edit); err != nil {
+				if err := l.editFile(t.edit); err != nil {
 					return err
 				}
 			}
-			l.say(t.name + ", " + state)
+			l.printLine(t.name + ", " + state)
 			r, err := l.measure(t)
 			if err != nil {
 				return err
@@ -131,8 +131,8 @@ func (l *lab) measureAll() error {
 	return nil
 }
 
-// edit adds a declaration to a file.
-func (l *lab) edit(name string) error {
+// editFile adds a declaration to a file.
+func (l *lab) editFile(name string) error {
 	f, err := os.OpenFile(filepath.Join(l.tree, name), os.O_APPEND|os.O_WRONLY, 0)
 	if err != nil {
 		return err
@@ -170,4 +170,4 @@ func (l *lab) command(dir, name string, args ...string) *exec.Cmd {
 	return cmd
 }
 
-func (l *lab) say(what string) { fmt.Fprintln(os.Stderr, "cost:", what) }
+func (l *lab) printLine(what string) { fmt.Fprintln(os.Stderr, "cost:", what) }

@@ -54,7 +54,7 @@ type moduleRow struct {
 	Ended bool
 }
 
-func (m module) name() string {
+func (m module) shortName() string {
 	name := m.Path
 	if m.Dir != "" {
 		name += "/" + m.Dir
@@ -81,7 +81,7 @@ func measureModules(ctx context.Context, interlock, part, state string) ([]*modu
 		}
 		r, err := measureModule(ctx, interlock, m)
 		if err != nil {
-			return rows, fmt.Errorf("measuring %s: %w", m.name(), err)
+			return rows, fmt.Errorf("measuring %s: %w", m.shortName(), err)
 		}
 		fmt.Fprintf(os.Stderr, "cost: %s\n", r)
 		rows = append(rows, r)
@@ -140,7 +140,7 @@ func measureModule(ctx context.Context, interlock string, m module) (*moduleRow,
 		return nil, err
 	}
 	pattern := "./" + filepath.ToSlash(filepath.Join(m.Dir, "..."))
-	fmt.Fprintf(os.Stderr, "cost: compiling %s\n", m.name())
+	fmt.Fprintf(os.Stderr, "cost: compiling %s\n", m.shortName())
 	command := func(name string, args ...string) *exec.Cmd {
 		cmd := exec.CommandContext(ctx, name, args...)
 		cmd.Dir, cmd.Env = tree, append(os.Environ(), "GOFLAGS=", "GOWORK=off", "PWD="+tree)
@@ -152,11 +152,11 @@ func measureModule(ctx context.Context, interlock string, m module) (*moduleRow,
 		return nil, err
 	}
 	r.Packages = bytes.Count(list, []byte("\n"))
-	return r, r.check(ctx, command(interlock, "check", "-format", "jsonl", pattern))
+	return r, r.runCheck(ctx, command(interlock, "check", "-format", "jsonl", pattern))
 }
 
-// check runs the command and keeps its cost.
-func (r *moduleRow) check(ctx context.Context, cmd *exec.Cmd) error {
+// runCheck runs the command and keeps its cost.
+func (r *moduleRow) runCheck(ctx context.Context, cmd *exec.Cmd) error {
 	var stdout bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &stdout, os.Stderr
 	used, err := command.Run(cmd)
@@ -176,7 +176,7 @@ func (r *moduleRow) String() string {
 		ended = "did not end"
 	}
 	return fmt.Sprintf("%s %s: %d lines, %d packages, %.1f CPU s (%.1f for 100,000 lines), %.1f s, %.0f MB, %d findings",
-		r.name(), ended, r.Lines, r.Packages, r.CPU.Seconds(), r.perLines(), r.Wall.Seconds(), r.Megabytes, r.Findings)
+		r.shortName(), ended, r.Lines, r.Packages, r.CPU.Seconds(), r.perLines(), r.Wall.Seconds(), r.Megabytes, r.Findings)
 }
 
 // modulesSection is the part of the document about the modules.
@@ -202,24 +202,24 @@ goroutines and tests, and imports others.
 	// A row a module, then the missed bars.
 	for _, r := range rows {
 		fmt.Fprintf(&b, "| %s | %d | %d | %.1f | %.1f | %.2f | %.0f | %d |\n",
-			r.name(), r.Lines, r.Packages, r.CPU.Seconds(), r.perLines(), r.perLines()/median, r.Megabytes, r.Findings)
+			r.shortName(), r.Lines, r.Packages, r.CPU.Seconds(), r.perLines(), r.perLines()/median, r.Megabytes, r.Findings)
 	}
 	fmt.Fprintf(&b,
 		"\nThe bars are: all end, no process needs more than %d MB, none more than %d times the CPU time per line of the "+
 			"median.\n\n", barMegabytes, barTimes)
 	for _, m := range modules {
 		if !slices.ContainsFunc(rows, func(r *moduleRow) bool { return r.module == m }) {
-			fmt.Fprintf(&b, "%s is not measured yet.\n", m.name())
+			fmt.Fprintf(&b, "%s is not measured yet.\n", m.shortName())
 		}
 	}
 	for _, r := range rows {
 		switch {
 		case !r.Ended:
-			fmt.Fprintf(&b, "%s did not end.\n", r.name())
+			fmt.Fprintf(&b, "%s did not end.\n", r.shortName())
 		case r.Megabytes > barMegabytes:
-			fmt.Fprintf(&b, "%s needs more memory.\n", r.name())
+			fmt.Fprintf(&b, "%s needs more memory.\n", r.shortName())
 		case r.perLines() > barTimes*median:
-			fmt.Fprintf(&b, "%s needs more time for a line.\n", r.name())
+			fmt.Fprintf(&b, "%s needs more time for a line.\n", r.shortName())
 		}
 	}
 	return b.String()

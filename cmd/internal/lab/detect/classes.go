@@ -61,8 +61,8 @@ func findClasses(dir, match string) (classes []class, err error) {
 	return classes, nil
 }
 
-// table returns the document.
-func table(classes []class, race *testbin.Race, o options) string {
+// classTable returns the document.
+func classTable(classes []class, race *testbin.Race, o options) string {
 	var b strings.Builder
 	b.WriteString(
 		page.Head(

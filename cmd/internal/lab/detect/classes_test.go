@@ -52,11 +52,11 @@ func TestClassesWithoutTwin(t *testing.T) {
 
 func TestTable(t *testing.T) {
 	classes := []class{{title: "Flag", about: "what happens", watch: 19, race: 20, alarms: 0}}
-	text := table(classes, &testbin.Race{}, options{runs: 20, clean: 200})
+	text := classTable(classes, &testbin.Race{}, options{runs: 20, clean: 200})
 	if !strings.Contains(text, "| Flag | what happens | 19 | 20 | 0 |\n") {
 		t.Errorf("table:\n%s", text)
 	}
-	text = table(classes, &testbin.Race{Missing: "no compiler"}, options{})
+	text = classTable(classes, &testbin.Race{Missing: "no compiler"}, options{})
 	if !strings.Contains(text, "| 19 | - | 0 |\n") || !strings.Contains(text, "not measured: no compiler") {
 		t.Errorf("a missing detector is not named:\n%s", text)
 	}

@@ -59,7 +59,7 @@ func Run(ctx context.Context, args []string) (held bool, err error) {
 			}
 			held = held && c.alarms == 0
 		}
-		return table(classes, race, o), held, nil
+		return classTable(classes, race, o), held, nil
 	})
 }
 

@@ -39,8 +39,8 @@ type figures struct {
 	true  []string // those of other that readers judged true
 }
 
-// earns counts the findings that the excuse removes rightly, as far as is known.
-func (f *figures) earns() int { return len(f.clean) + len(f.other) - len(f.true) }
+// countEarned counts the findings that the excuse removes rightly, as far as is known.
+func (f *figures) countEarned() int { return len(f.clean) + len(f.other) - len(f.true) }
 
 // Run runs the tool. It reports false where an excuse earns too little.
 func Run(ctx context.Context, args []string) (held bool, err error) {
@@ -66,7 +66,7 @@ func Run(ctx context.Context, args []string) (held bool, err error) {
 				return "", false, err
 			}
 		}
-		held := !slices.ContainsFunc(all, func(f *figures) bool { return f.earns() < least })
+		held := !slices.ContainsFunc(all, func(f *figures) bool { return f.countEarned() < least })
 		return document(all, *list), held, nil
 	})
 }
@@ -96,7 +96,7 @@ func onPairs(ctx context.Context, t *matrix.Tool, archives, root string, all []*
 	if err != nil {
 		return err
 	}
-	return each(ctx, root, all, func(f *figures, with, without found) {
+	return eachProgram(ctx, root, all, func(f *figures, with, without found) {
 		for _, p := range list {
 			bug, clean := p.Folder(root, true), p.Folder(root, false)
 			for _, back := range comeBack(with[clean], without[clean]) {
@@ -113,8 +113,9 @@ func onPairs(ctx context.Context, t *matrix.Tool, archives, root string, all []*
 // found are findings by folder.
 type found = map[string][]*finding.Finding
 
-// each checks the module in root with all excuses, and without each.
-func each(ctx context.Context, root string, all []*figures, compare func(f *figures, with, without found)) error {
+// eachProgram checks the module in root with all excuses, and without each.
+func eachProgram(ctx context.Context, root string, all []*figures,
+	compare func(f *figures, with, without found)) error {
 	loaded, err := pairs.Load(root)
 	if err != nil {
 		return err
@@ -150,13 +151,13 @@ func requires(a, other *analysis.Analyzer) bool {
 func comeBack(with, without []*finding.Finding) []*finding.Finding {
 	known := map[string]bool{}
 	for _, f := range with {
-		known[key(f)] = true
+		known[keyOfFinding(f)] = true
 	}
-	return slices.DeleteFunc(slices.Clone(without), func(f *finding.Finding) bool { return known[key(f)] })
+	return slices.DeleteFunc(slices.Clone(without), func(f *finding.Finding) bool { return known[keyOfFinding(f)] })
 }
 
-// key names a finding by its code and variable: another pair of accesses to the variable is no other finding.
-func key(f *finding.Finding) string {
+// keyOfFinding names a finding by its code and variable: another pair of accesses to the variable is no other finding.
+func keyOfFinding(f *finding.Finding) string {
 	if f.Variable.Name == "" {
 		return fmt.Sprint(f.Code, f.Places())
 	}
@@ -200,14 +201,14 @@ func onModule(ctx context.Context, t *matrix.Tool, name, root string, judged []l
 	if err := released.Fetch(ctx, path, version, root); err != nil {
 		return err
 	}
-	return each(ctx, root, all, func(f *figures, with, without found) {
+	return eachProgram(ctx, root, all, func(f *figures, with, without found) {
 		seen := map[string]bool{} // a package and its tests are analysed both
 		for folder, list := range without {
 			for _, back := range comeBack(with[folder], list) {
-				if seen[key(back)] {
+				if seen[keyOfFinding(back)] {
 					continue
 				}
-				seen[key(back)] = true
+				seen[keyOfFinding(back)] = true
 				place := back.Places()[0]
 				text := fmt.Sprintf("%s: %s %s:%d", name, back.Code, filepath.Base(place.File), place.Line)
 				f.other = append(f.other, text)
@@ -244,7 +245,7 @@ func document(all []*figures, list bool) string {
 	var rows [][]string
 	for _, f := range all {
 		verdict := ""
-		if f.earns() < least {
+		if f.countEarned() < least {
 			verdict = "earns too little"
 		}
 		rows = append(rows, []string{f.Name, f.Reason, fmt.Sprint(len(f.clean)), fmt.Sprint(len(f.lost)),

@@ -36,7 +36,7 @@ func (m *measured) summarise() summary {
 	}
 }
 
-func (s summary) held() bool {
+func (s summary) barsHeld() bool {
 	return s.overheads <= 0.5 && s.overhead <= 0.5 && s.worst <= 1 && s.memory <= 0.5
 }
 

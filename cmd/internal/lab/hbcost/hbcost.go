@@ -45,7 +45,7 @@ func Run(ctx context.Context, args []string) (held bool, err error) {
 			return "", false, err
 		}
 		m := &measured{time: matrix.Figures{}, memory: matrix.Figures{}, about: map[string]string{}}
-		if err := m.list(ctx, binaries[plain]); err != nil {
+		if err := m.listPrograms(ctx, binaries[plain]); err != nil {
 			return "", false, err
 		}
 		err = matrix.Rounds(ctx, t, *rounds, m.programs, func(_ int, program string) error {
@@ -55,7 +55,7 @@ func Run(ctx context.Context, args []string) (held bool, err error) {
 			return "", false, err
 		}
 		s := m.summarise()
-		return m.document(s, *rounds), s.held(), nil
+		return m.document(s, *rounds), s.barsHeld(), nil
 	})
 }
 
@@ -84,8 +84,8 @@ func buildAll(ctx context.Context, tmp string) (binaries map[string]string, err 
 	return binaries, nil
 }
 
-// list fills in the programs of a binary, which lists them where it gets no argument.
-func (m *measured) list(ctx context.Context, binary string) error {
+// listPrograms fills in the programs of a binary, which lists them where it gets no argument.
+func (m *measured) listPrograms(ctx context.Context, binary string) error {
 	out, err := exec.CommandContext(ctx, binary).Output()
 	if err != nil {
 		return fmt.Errorf("listing the programs: %w", err)

@@ -92,7 +92,7 @@ func Run(ctx context.Context, args []string) (held bool, err error) {
 				}
 				if schedule == plain && b.race.Missing != "" {
 					fmt.Fprintf(os.Stderr, "hidden: %s was not measured: %s\n", plain, b.race.Missing)
-				} else if err = k.add(m, s); err != nil {
+				} else if err = k.addResult(m, s); err != nil {
 					return false, err
 				}
 			}
@@ -103,8 +103,8 @@ func Run(ctx context.Context, args []string) (held bool, err error) {
 	return held, page.Write(o.out, document(programs, o))
 }
 
-// split returns the engine that a schedule has behind it, and its name.
-func split(schedule string) (testbin.Detector, string) {
+// splitSchedule returns the engine that a schedule has behind it, and its name.
+func splitSchedule(schedule string) (testbin.Detector, string) {
 	for prefix, d := range behind {
 		if name, ok := strings.CutPrefix(schedule, prefix); ok {
 			return d, name
@@ -124,7 +124,7 @@ func buildTool(ctx context.Context, tmp string) (tool string, err error) {
 
 // measure runs the program with a schedule.
 func (p *program) measure(ctx context.Context, b *builds, schedule string, o options) (s shown, err error) {
-	defer func() { s.Load = load() }()
+	defer func() { s.Load = machineLoad() }()
 	if schedule == plain {
 		race, err := b.withRace(ctx)
 		if err != nil {
@@ -134,8 +134,8 @@ func (p *program) measure(ctx context.Context, b *builds, schedule string, o opt
 		return s, ctx.Err()
 	}
 	name, busy := strings.CutPrefix(schedule, beside)
-	d, name := split(name)
-	tests, err := b.with(ctx, d)
+	d, name := splitSchedule(name)
+	tests, err := b.binaryWith(ctx, d)
 	if err != nil {
 		return s, err
 	}
@@ -200,25 +200,25 @@ func document(programs []*program, o options) string {
 	columns, rule := strings.Join(o.schedules, " | "), strings.Repeat("|---", len(o.schedules))
 	fmt.Fprintf(&b, "\n| up to run | %s |\n|---%s|\n", columns, rule)
 	counts := cumulative(programs, o)
-	for i, run := range ticks(o.runs) {
+	for i, run := range shownTicks(o.runs) {
 		fmt.Fprintf(&b, "| %d", run)
 		for s := range o.schedules {
 			fmt.Fprintf(&b, " | %d", counts[s][i])
 		}
 		b.WriteString(" |\n")
 	}
-	b.WriteString(plot(counts, o))
+	b.WriteString(plotCounts(counts, o))
 
 	// Each program.
 	fmt.Fprintf(&b, "\n| test | what happens | %s |\n|---|---%s|\n", columns, rule)
 	for _, p := range programs {
-		b.WriteString(p.row())
+		b.WriteString(p.formatRow())
 	}
 	return b.String()
 }
 
-// ticks returns the runs that tables and plots show: each of the first ten, then every fifth.
-func ticks(runs int) (shown []int) {
+// shownTicks returns the runs that tables and plots show: each of the first ten, then every fifth.
+func shownTicks(runs int) (shown []int) {
 	for run := 1; run <= runs; run++ {
 		if run <= 10 || run%5 == 0 {
 			shown = append(shown, run)
@@ -227,8 +227,8 @@ func ticks(runs int) (shown []int) {
 	return shown
 }
 
-// loads returns the cell with the least and the greatest load of the machine after the programs of a schedule.
-func loads(programs []*program, s int) string {
+// loadRange returns the cell with the least and the greatest load of the machine after the programs of a schedule.
+func loadRange(programs []*program, s int) string {
 	low, high := programs[0].shown[s].Load, 0.
 	for _, p := range programs {
 		low, high = min(low, p.shown[s].Load), max(high, p.shown[s].Load)
@@ -271,7 +271,7 @@ func firsts(programs []*program, o options) string {
 	}
 	b.WriteString("| load of the machine meanwhile")
 	for s := range o.schedules {
-		fmt.Fprintf(&b, " | %s", loads(programs, s))
+		fmt.Fprintf(&b, " | %s", loadRange(programs, s))
 	}
 	b.WriteString(" |\n")
 	return b.String()
@@ -301,7 +301,7 @@ func medianFirst(programs []*program, s, runs int) string {
 func cumulative(programs []*program, o options) [][]int {
 	counts := make([][]int, len(o.schedules))
 	for s := range counts {
-		for _, run := range ticks(o.runs) {
+		for _, run := range shownTicks(o.runs) {
 			n := 0
 			for _, p := range programs {
 				if first := p.shown[s].First; p.kind != clean && 0 < first && first <= run {
@@ -314,9 +314,9 @@ func cumulative(programs []*program, o options) [][]int {
 	return counts
 }
 
-// plot draws the counts: a mark for each schedule in the column of each tick. Where several have the same count, the
-// mark is that of the first.
-func plot(counts [][]int, o options) string {
+// plotCounts draws the counts: a mark for each schedule in the column of each tick. Where several have the same
+// count, the mark is that of the first.
+func plotCounts(counts [][]int, o options) string {
 	const marks, step = "rcpdha*+", 3
 	highest := 0
 	for _, c := range counts {
@@ -340,7 +340,7 @@ func plot(counts [][]int, o options) string {
 	}
 	// The axis, and the meaning of the marks.
 	b.WriteString("        +" + strings.Repeat("----", len(counts[0])) + "\n         ")
-	for _, run := range ticks(o.runs) {
+	for _, run := range shownTicks(o.runs) {
 		fmt.Fprintf(&b, "%3d ", run)
 	}
 	b.WriteString("runs\n\n    ")
@@ -350,8 +350,8 @@ func plot(counts [][]int, o options) string {
 	return strings.TrimRight(b.String(), " ") + "\n"
 }
 
-// row returns the line of a program.
-func (p *program) row() string {
+// formatRow returns the line of a program.
+func (p *program) formatRow() string {
 	var cells []string
 	alarms := 0
 	for _, s := range p.shown {

@@ -59,7 +59,7 @@ func openKept(name string) (k *kept, err error) {
 	}
 }
 
-func (k *kept) add(m measure, s shown) error {
+func (k *kept) addResult(m measure, s shown) error {
 	k.of[m] = s
 	if k.file == nil {
 		return nil
@@ -78,9 +78,9 @@ func (k *kept) close() {
 	}
 }
 
-// load returns how many processes have wanted a processor, on the average of the last minute, or 0 where the system
-// does not say so.
-func load() (n float64) {
+// machineLoad returns how many processes have wanted a processor, on the average of the last minute, or 0 where
+// the system does not say so.
+func machineLoad() (n float64) {
 	if text, err := os.ReadFile("/proc/loadavg"); err == nil {
 		fmt.Sscan(string(text), &n)
 	}
@@ -120,8 +120,8 @@ func (b *builds) folder() (dir string, err error) {
 	return b.tmp, err
 }
 
-// with returns the binary with a detector.
-func (b *builds) with(ctx context.Context, d testbin.Detector) (_ *testbin.Monitored, err error) {
+// binaryWith returns the binary with a detector.
+func (b *builds) binaryWith(ctx context.Context, d testbin.Detector) (_ *testbin.Monitored, err error) {
 	if b.tests[d] != nil {
 		return b.tests[d], nil
 	}

@@ -17,7 +17,7 @@ func TestKept(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := k.add(m, shown{Shown: 3, First: 2}); err != nil {
+		if err := k.addResult(m, shown{Shown: 3, First: 2}); err != nil {
 			t.Fatal(err)
 		}
 		k.close()

@@ -76,7 +76,7 @@ func RunReplays(ctx context.Context, args []string) (held bool, err error) {
 	for _, table := range []struct {
 		make func(context.Context) (string, error)
 		of   int // 0 makes none
-	}{{l.kinds, o.runs}, {l.accumulated, o.longer}, {l.replays, o.tries}, {l.silence, o.silent}} {
+	}{{l.makeKindsTable, o.runs}, {l.accumulated, o.longer}, {l.replays, o.tries}, {l.silence, o.silent}} {
 		if table.of == 0 {
 			continue
 		}
@@ -98,8 +98,8 @@ type noiseLab struct {
 	held         bool
 }
 
-// run makes a campaign of a program.
-func (l *noiseLab) run(
+// runProgram makes a campaign of a program.
+func (l *noiseLab) runProgram(
 	ctx context.Context, p *program, schedule string, q testbin.Request,
 ) ([]*finding.Finding, error) {
 	where, err := arm.ParseHeuristic(l.watch.Plan, schedule, nil)
@@ -129,8 +129,8 @@ that of -prob, of 1000, the strength that of -strength in microseconds. The righ
 |---|---|---|---|---|---|
 `
 
-// kinds makes the table of AtomRace.
-func (l *noiseLab) kinds(ctx context.Context) (string, error) {
+// makeKindsTable makes the table of AtomRace.
+func (l *noiseLab) makeKindsTable(ctx context.Context) (string, error) {
 	var b strings.Builder
 	fmt.Fprintf(&b, kindsLegend, l.runs*len(l.chosen), l.runs, len(l.chosen), l.every)
 	for _, schedule := range []string{"random", "contest"} {
@@ -141,7 +141,8 @@ func (l *noiseLab) kinds(ctx context.Context) (string, error) {
 					fmt.Fprintf(os.Stderr, "replays: %s, probability %d, strength %d, %d processors\n", schedule, prob, strength, cpus)
 					n := 0
 					for _, p := range l.chosen {
-						found, err := l.run(ctx, p, schedule, testbin.Request{Runs: l.runs, Prob: prob, Strength: strength, CPUs: cpus})
+						found, err := l.runProgram(ctx, p, schedule,
+							testbin.Request{Runs: l.runs, Prob: prob, Strength: strength, CPUs: cpus})
 						if err != nil {
 							return "", err
 						}
@@ -180,7 +181,7 @@ func (l *noiseLab) accumulated(ctx context.Context) (string, error) {
 		known[s] = make([]int, l.longer+1)
 		for _, p := range l.chosen {
 			fmt.Fprintf(os.Stderr, "replays: %d runs of %s with %s\n", l.longer, p.function(), schedule)
-			found, err := l.run(ctx, p, schedule, testbin.Request{Runs: l.longer})
+			found, err := l.runProgram(ctx, p, schedule, testbin.Request{Runs: l.longer})
 			if err != nil {
 				return "", err
 			}
@@ -224,7 +225,7 @@ func (l *noiseLab) replays(ctx context.Context) (string, error) {
 	var all, reliable, lower, none, stated, of, again, made int
 	for _, p := range l.bugs {
 		fmt.Fprintf(os.Stderr, "replays: replays of %s\n", p.function())
-		found, err := l.run(ctx, p, "auto", testbin.Request{Runs: 10, Replays: l.tries})
+		found, err := l.runProgram(ctx, p, "auto", testbin.Request{Runs: 10, Replays: l.tries})
 		if err != nil {
 			return "", err
 		}
@@ -234,7 +235,7 @@ func (l *noiseLab) replays(ctx context.Context) (string, error) {
 				continue
 			}
 			// The command once more, and the rates of both.
-			hits, err := l.again(ctx, f)
+			hits, err := l.countReplays(ctx, f)
 			if err != nil {
 				return "", err
 			}
@@ -257,8 +258,8 @@ func (l *noiseLab) replays(ctx context.Context) (string, error) {
 	return head + rows.String(), nil
 }
 
-// again returns in how many tries the replay command of f shows it.
-func (l *noiseLab) again(ctx context.Context, f *finding.Finding) (hits int, err error) {
+// countReplays returns in how many tries the replay command of f shows it.
+func (l *noiseLab) countReplays(ctx context.Context, f *finding.Finding) (hits int, err error) {
 	r, err := testbin.ParseReplay(f.Evidence.Replay)
 	if err != nil {
 		return 0, err
@@ -296,7 +297,7 @@ func (l *noiseLab) silence(ctx context.Context) (string, error) {
 		"| test | findings |\n|---|---|\n", l.silent)
 	for _, p := range l.cleans {
 		fmt.Fprintf(os.Stderr, "replays: %d runs of %s\n", l.silent, p.function())
-		found, err := l.run(ctx, p, "auto", testbin.Request{Runs: l.silent})
+		found, err := l.runProgram(ctx, p, "auto", testbin.Request{Runs: l.silent})
 		if err != nil {
 			return "", err
 		}

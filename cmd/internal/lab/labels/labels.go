@@ -111,12 +111,12 @@ func Run(_ context.Context, args []string) (held bool, err error) {
 	if *draw > 0 {
 		fmt.Println(all.Draws[*draw-1])
 	}
-	_, err = os.Stdout.WriteString(all.table(*draw))
+	_, err = os.Stdout.WriteString(all.formatTable(*draw))
 	return true, err
 }
 
-// table counts the verdicts on the findings of a draw, or of all for 0, in a row a code.
-func (l *Labels) table(draw int) string {
+// formatTable counts the verdicts on the findings of a draw, or of all for 0, in a row a code.
+func (l *Labels) formatTable(draw int) string {
 	counts := map[string]map[Verdict]int{}
 	var codes []string
 	for _, f := range l.Findings {

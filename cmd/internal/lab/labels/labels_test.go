@@ -38,13 +38,13 @@ func TestTable(t *testing.T) {
 		{Draw: 2, Code: "IL1001", Verdict: False},
 		{Draw: 2, Code: "IL1001", Verdict: Harmful},
 	}}
-	all := l.table(0)
+	all := l.formatTable(0)
 	for _, row := range []string{"| IL1001 | 1 | 0 | 0 | 0 | 1 | 0 | 0 |\n| IL3001 | 0 | 0 | 0 | 1 | 0 | 0 | 0 |\n"} {
 		if !strings.Contains(all, row) {
 			t.Errorf("no row %q in %s", row, all)
 		}
 	}
-	if first := l.table(1); strings.Contains(first, "IL1001") {
+	if first := l.formatTable(1); strings.Contains(first, "IL1001") {
 		t.Errorf("another draw is counted: %s", first)
 	}
 }

@@ -73,7 +73,7 @@ func Run(ctx context.Context, args []string) (held bool, err error) {
 		if err != nil {
 			return false, fmt.Errorf("%s: %w", b.Name, err)
 		}
-		held = held && r.holds()
+		held = held && r.isNoWorse()
 		if err := page.Write("", r.markdown()); err != nil {
 			return false, err
 		}
@@ -121,11 +121,11 @@ func measure(ctx context.Context, b bug, o options) (*result, error) {
 		return nil, err
 	}
 	l := &lab{options: o, bug: b, tmp: tmp, env: append(env, "GOWORK=off", "GOFLAGS=")}
-	if err := l.lay(ctx); err != nil {
+	if err := l.writeModule(ctx); err != nil {
 		return nil, err
 	}
 	r := &result{name: b.Name}
-	for _, step := range []func(context.Context, *result) error{l.drive, l.test, l.campaign, l.bench} {
+	for _, step := range []func(context.Context, *result) error{l.driveFix, l.runTests, l.campaign, l.runBenchmark} {
 		if err := step(ctx, r); err != nil {
 			return nil, err
 		}

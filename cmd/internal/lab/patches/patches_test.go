@@ -28,7 +28,7 @@ func TestShown(t *testing.T) {
 		},
 		Failures: []string{"TestB, TestA of m/p failed only under noise: they depend on timing; in 2 of 5 runs"},
 	}
-	if got, want := r.shown(), []string{"IL3000 deadlock", "TestA", "TestB"}; !reflect.DeepEqual(got, want) {
+	if got, want := r.listShown(), []string{"IL3000 deadlock", "TestA", "TestB"}; !reflect.DeepEqual(got, want) {
 		t.Errorf("shown: %q, want %q", got, want)
 	}
 }
@@ -39,7 +39,7 @@ func TestHolds(t *testing.T) {
 		return &result{drives: [2]int{10, 0}, failsAnyway: []string{"TestA"}, runs: 100, asked: 100,
 			benchmarks: []benchmark{{ratios: []float64{1.2}}, {ratios: []float64{1, 1.04}}, {ratios: []float64{0.9}}}}
 	}
-	if !good().holds() {
+	if !good().isNoWorse() {
 		t.Error("a good result does not hold")
 	}
 	for name, worsen := range map[string]func(*result){
@@ -51,7 +51,7 @@ func TestHolds(t *testing.T) {
 		"time":      func(r *result) { r.unfinished = true },
 	} {
 		r := good()
-		if worsen(r); r.holds() {
+		if worsen(r); r.isNoWorse() {
 			t.Errorf("%s: it holds", name)
 		}
 	}
@@ -60,7 +60,7 @@ func TestHolds(t *testing.T) {
 // Rounds that only one copy has run are left out.
 func TestPair(t *testing.T) {
 	var r result
-	r.pair("./p", [2]map[string][]float64{
+	r.addPairs("./p", [2]map[string][]float64{
 		{"BenchmarkA-2": {10, 10}, "BenchmarkGone-2": {1}},
 		{"BenchmarkA-2": {11, 12, 40}, "BenchmarkNew-2": {1}},
 	})
@@ -88,17 +88,17 @@ func TestLay(t *testing.T) {
 		t.Fatal(err)
 	}
 	l := &lab{bug: bugs[0], tmp: t.TempDir()}
-	if err := l.lay(context.Background()); err != nil {
+	if err := l.writeModule(context.Background()); err != nil {
 		t.Fatal(err)
 	}
 	if want := []string{"./p", "./q"}; !reflect.DeepEqual(l.packages, want) {
 		t.Errorf("packages: %q, want %q", l.packages, want)
 	}
 	for s, want := range map[side]string{before: "package q\n", after: "package q\n// New.\n"} {
-		if got, err := os.ReadFile(filepath.Join(l.dir(s), "q", "q.go")); err != nil || string(got) != want {
+		if got, err := os.ReadFile(filepath.Join(l.folderOf(s), "q", "q.go")); err != nil || string(got) != want {
 			t.Errorf("copy %d: %q, error %v; want %q", s, got, err, want)
 		}
-		if _, err := os.Stat(filepath.Join(l.dir(s), "p", "d_test.go")); err != nil {
+		if _, err := os.Stat(filepath.Join(l.folderOf(s), "p", "d_test.go")); err != nil {
 			t.Error(err)
 		}
 	}

@@ -51,8 +51,8 @@ func (r *result) slowdown() float64 {
 	return timing.Median(all)
 }
 
-// holds reports whether the patch does no worse than the original, and all was measured.
-func (r *result) holds() bool {
+// isNoWorse reports whether the patch does no worse than the original, and all was measured.
+func (r *result) isNoWorse() bool {
 	return r.drives[after] == 0 && len(r.fails) == 0 && len(r.reported) == 0 && r.runs == r.asked && !r.unfinished &&
 		r.slowdown() <= most
 }
@@ -92,15 +92,15 @@ func outcome(fresh, anyway []string) string {
 // benchtime is that of a benchmark in a round.
 const benchtime = "30ms"
 
-// bench runs the benchmarks of the packages in both copies, in turns, which begin with either copy by turns too.
-func (l *lab) bench(ctx context.Context, r *result) error {
+// runBenchmark runs the benchmarks of the packages in both copies, in turns, which begin with either copy by turns too.
+func (l *lab) runBenchmark(ctx context.Context, r *result) error {
 	limited, cancel := context.WithTimeout(ctx, l.limit)
 	defer cancel()
 	for i, pkg := range l.packages {
 		var binaries [2]string
 		for _, s := range []side{before, after} {
 			binaries[s] = filepath.Join(l.tmp, fmt.Sprintf("bench%d-%d.test", i, s))
-			if _, err := command.Go(ctx, l.dir(s), l.env, "test", "-vet=off", "-c", "-o", binaries[s], pkg); err != nil {
+			if _, err := command.Go(ctx, l.folderOf(s), l.env, "test", "-vet=off", "-c", "-o", binaries[s], pkg); err != nil {
 				return err
 			}
 		}
@@ -114,7 +114,7 @@ func (l *lab) bench(ctx context.Context, r *result) error {
 		for round := range l.rounds {
 			for turn := range binaries {
 				s := side((round + turn) % len(binaries))
-				out, err := l.output(limited, filepath.Join(l.dir(s), filepath.FromSlash(pkg)), binaries[s],
+				out, err := l.output(limited, filepath.Join(l.folderOf(s), filepath.FromSlash(pkg)), binaries[s],
 					"-test.run=^$", "-test.bench=.", "-test.benchtime="+benchtime)
 				if ctx.Err() != nil {
 					return ctx.Err()
@@ -125,13 +125,13 @@ func (l *lab) bench(ctx context.Context, r *result) error {
 				}
 			}
 		}
-		r.pair(pkg, times)
+		r.addPairs(pkg, times)
 	}
 	return nil
 }
 
-// pair adds the benchmarks of a package that ran in both copies, round by round.
-func (r *result) pair(pkg string, times [2]map[string][]float64) {
+// addPairs adds the benchmarks of a package that ran in both copies, round by round.
+func (r *result) addPairs(pkg string, times [2]map[string][]float64) {
 	for _, name := range slices.Sorted(maps.Keys(times[after])) {
 		old, now := times[before][name], times[after][name]
 		rounds := min(len(old), len(now))

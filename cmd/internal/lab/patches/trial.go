@@ -38,15 +38,15 @@ type lab struct {
 	packages []string // those that the patch changes and the driver's, as arguments of the go command
 }
 
-func (l *lab) dir(s side) string {
+func (l *lab) folderOf(s side) string {
 	return filepath.Join(l.tmp, [...]string{"before", "after"}[s], filepath.Base(l.Dir))
 }
 
 // changed is the line of a diff that names a file as it becomes.
 var changed = regexp.MustCompile(`(?m)^\+\+\+ b/(\S+)`)
 
-// lay makes the two copies, with the driver in both.
-func (l *lab) lay(ctx context.Context) error {
+// writeModule makes the two copies, with the driver in both.
+func (l *lab) writeModule(ctx context.Context) error {
 	diff, err := os.ReadFile(l.Patch)
 	if err != nil {
 		return err
@@ -61,16 +61,16 @@ func (l *lab) lay(ctx context.Context) error {
 	}
 	l.packages = slices.Sorted(maps.Keys(packages))
 	for _, s := range []side{before, after} {
-		if err := tree.Copy(ctx, l.dir(s), l.Dir, nil); err != nil {
+		if err := tree.Copy(ctx, l.folderOf(s), l.Dir, nil); err != nil {
 			return err
 		}
-		at := filepath.Join(l.dir(s), filepath.FromSlash(l.Package), filepath.Base(l.Driver))
+		at := filepath.Join(l.folderOf(s), filepath.FromSlash(l.Package), filepath.Base(l.Driver))
 		if err := os.WriteFile(at, driver, 0o644); err != nil {
 			return err
 		}
 	}
 	apply := exec.CommandContext(ctx, "git", "apply", l.Patch)
-	apply.Dir = l.dir(after)
+	apply.Dir = l.folderOf(after)
 	apply.Env = append(os.Environ(), "GIT_CEILING_DIRECTORIES="+l.tmp) // below no repository
 	if out, err := apply.CombinedOutput(); err != nil {
 		return fmt.Errorf("applying %s: %w\n%s", l.Patch, err, out)
@@ -81,10 +81,10 @@ func (l *lab) lay(ctx context.Context) error {
 // driverRuns is how often the driver runs in each copy.
 const driverRuns = 10
 
-// drive runs the driver under the race detector, each time in a process of its own.
-func (l *lab) drive(ctx context.Context, r *result) error {
+// driveFix runs the driver under the race detector, each time in a process of its own.
+func (l *lab) driveFix(ctx context.Context, r *result) error {
 	for _, s := range []side{before, after} {
-		dir := filepath.Join(l.dir(s), filepath.FromSlash(l.Package))
+		dir := filepath.Join(l.folderOf(s), filepath.FromSlash(l.Package))
 		binary := filepath.Join(l.tmp, "driver.test")
 		if _, err := command.Go(ctx, dir, l.env, "test", "-race", "-vet=off", "-c", "-o", binary, "."); err != nil {
 			return err
@@ -121,8 +121,8 @@ func (l *lab) output(ctx context.Context, dir, name string, args ...string) (str
 // again is how often the tests run once more in each copy where some fail with the patch.
 const again = 4
 
-// test runs the module's own tests, and names those that fail with the patch and never without.
-func (l *lab) test(ctx context.Context, r *result) error {
+// runTests runs the module's own tests, and names those that fail with the patch and never without.
+func (l *lab) runTests(ctx context.Context, r *result) error {
 	names, err := l.failures(ctx, after)
 	if err != nil || len(names) == 0 {
 		return err
@@ -169,7 +169,7 @@ var (
 func (l *lab) failures(ctx context.Context, s side) ([]string, error) {
 	args := append([]string{"test", "-count=1", "-vet=off", "-timeout=" + l.limit.String(), "-skip=^" + l.Test + "$"},
 		l.packages...)
-	out, err := l.output(ctx, l.dir(s), "go", args...)
+	out, err := l.output(ctx, l.folderOf(s), "go", args...)
 	var names []string
 	for _, re := range []*regexp.Regexp{failedTest, failedPackage} {
 		for _, m := range re.FindAllStringSubmatch(out, -1) {
@@ -197,7 +197,7 @@ func (l *lab) campaign(ctx context.Context, r *result) error {
 		return err
 	}
 	r.runs, r.asked = with.Coverage.Runs, with.Coverage.Asked
-	shown := with.shown()
+	shown := with.listShown()
 	if len(shown) == 0 {
 		return nil
 	}
@@ -205,7 +205,7 @@ func (l *lab) campaign(ctx context.Context, r *result) error {
 	if err != nil {
 		return err
 	}
-	r.reported, r.reportedAnyway = compare(shown, without.shown())
+	r.reported, r.reportedAnyway = compare(shown, without.listShown())
 	return nil
 }
 
@@ -217,7 +217,7 @@ func (l *lab) monitor(ctx context.Context, s side) (*report, error) {
 	defer cancel()
 	args := []string{"test", fmt.Sprintf("-runs=%d", l.runs), "-seed=1", "-replays=0", "-config=off", "-o=json:" + file}
 	cmd := exec.CommandContext(limited, l.interlock, append(args, l.packages...)...)
-	cmd.Dir, cmd.Env = l.dir(s), append(append(os.Environ(), l.env...), "PWD="+l.dir(s))
+	cmd.Dir, cmd.Env = l.folderOf(s), append(append(os.Environ(), l.env...), "PWD="+l.folderOf(s))
 	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }
 	cmd.WaitDelay = waitDelay
 	var out bytes.Buffer
@@ -237,9 +237,9 @@ func (l *lab) monitor(ctx context.Context, s side) (*report, error) {
 	return rep, nil
 }
 
-// shown lists the results of runs: confirmed findings by code and variable or title, as lines move with the patch, and
-// tests that failed.
-func (r *report) shown() []string {
+// listShown lists the results of runs: confirmed findings by code and variable or title, as lines move with the
+// patch, and tests that failed.
+func (r *report) listShown() []string {
 	var all []string
 	for _, f := range r.Findings {
 		if f.Status != finding.Confirmed || f.Minor() {

@@ -42,8 +42,8 @@ func document(rows []*row) string {
 	// Two rows a module: by package, and with the whole program.
 	for _, r := range rows {
 		fmt.Fprintf(&b, "| %s@%s %s | %d | %d | by package | %s |\n", r.module, r.version, r.packages, r.lines,
-			r.modular.stats.Sites, r.modular.cells())
-		fmt.Fprintf(&b, "| | | | whole program | %s |\n", r.whole.cells())
+			r.modular.stats.Sites, r.modular.formatCells())
+		fmt.Fprintf(&b, "| | | | whole program | %s |\n", r.whole.formatCells())
 	}
 	b.WriteString(
 		"\n## Reasons\n\nShares of the sites, package by package and with the whole program. Of what is always guarded, " +
@@ -55,20 +55,21 @@ func document(rows []*row) string {
 	for _, why := range proofs {
 		fmt.Fprintf(&b, "| %s |", why)
 		for _, r := range rows {
-			fmt.Fprintf(&b, " %.1f %% | %.1f %% |", share(r.modular.stats, why), share(r.whole.stats, why))
+			fmt.Fprintf(&b, " %.1f %% | %.1f %% |", formatShare(r.modular.stats, why), formatShare(r.whole.stats, why))
 		}
 		b.WriteString("\n")
 	}
 	return b.String()
 }
 
-func (f *figures) cells() string {
-	return fmt.Sprintf("%d | %.1f %% | %d | %.1f | %.1f | %.0f", f.stats.Monitored, share(f.stats, proofs...), f.findings,
+func (f *figures) formatCells() string {
+	return fmt.Sprintf("%d | %.1f %% | %d | %.1f | %.1f | %.0f", f.stats.Monitored,
+		formatShare(f.stats, proofs...), f.findings,
 		f.used.Wall.Seconds(), f.used.CPU.Seconds(), f.used.Megabytes)
 }
 
-// share returns the sites that the reasons skip, in percent of all.
-func share(s atomicsets.Stats, reasons ...plan.Reason) float64 {
+// formatShare returns the sites that the reasons skip, in percent of all.
+func formatShare(s atomicsets.Stats, reasons ...plan.Reason) float64 {
 	n := 0
 	for _, skipped := range s.Skipped {
 		if slices.Contains(reasons, skipped.Reason) {

@@ -44,8 +44,8 @@ type figures struct {
 	used     command.Usage // to make the plan
 }
 
-// fetch downloads the module and returns the folder of a copy.
-func (s subject) fetch(ctx context.Context, tmp string) (dir string, err error) {
+// fetchModule downloads the module and returns the folder of a copy.
+func (s subject) fetchModule(ctx context.Context, tmp string) (dir string, err error) {
 	fmt.Fprintln(os.Stderr, "pruning: fetching", s.module, s.version)
 	dir = filepath.Join(tmp, filepath.Base(s.module))
 	return dir, released.Fetch(ctx, s.module, s.version, dir)
@@ -56,14 +56,15 @@ func (s subject) fetch(ctx context.Context, tmp string) (dir string, err error) 
 func (s subject) measure(ctx context.Context, tool, dir string) (*row, error) {
 	fmt.Fprintln(os.Stderr, "pruning: analysing", s.module, s.packages)
 	r := &row{subject: s}
-	if _, _, _, err := run(ctx, dir, tool, "check", s.packages); err != nil {
+	if _, _, _, err := runTool(ctx, dir, tool, "check", s.packages); err != nil {
 		return nil, err
 	}
 	for f, flags := range map[*figures][]string{&r.modular: nil, &r.whole: {"-whole"}} {
-		if err := f.plan(ctx, tool, dir, s.packages, flags, &r.lines); err != nil {
+		if err := f.makePlan(ctx, tool, dir, s.packages, flags, &r.lines); err != nil {
 			return nil, err
 		}
-		stdout, _, _, err := run(ctx, dir, tool, append(append([]string{"check", "-format=jsonl"}, flags...), s.packages)...)
+		args := append(append([]string{"check", "-format=jsonl"}, flags...), s.packages)
+		stdout, _, _, err := runTool(ctx, dir, tool, args...)
 		if err != nil {
 			return nil, err
 		}
@@ -75,10 +76,10 @@ func (s subject) measure(ctx context.Context, tool, dir string) (*row, error) {
 // size matches the line that -v prints about the whole program.
 var size = regexp.MustCompile(`whole program: (\d+) lines`)
 
-// plan makes the plan and keeps its cost.
-func (f *figures) plan(ctx context.Context, tool, dir, packages string, flags []string, lines *int) error {
+// makePlan makes the plan and keeps its cost.
+func (f *figures) makePlan(ctx context.Context, tool, dir, packages string, flags []string, lines *int) error {
 	args := append([]string{"plan", "-v", "-format=json"}, flags...)
-	stdout, stderr, used, err := run(ctx, dir, tool, append(args, packages)...)
+	stdout, stderr, used, err := runTool(ctx, dir, tool, append(args, packages)...)
 	if err != nil {
 		return err
 	}
@@ -94,8 +95,9 @@ func (f *figures) plan(ctx context.Context, tool, dir, packages string, flags []
 	return err
 }
 
-// run runs the tool, for which findings are no failure.
-func run(ctx context.Context, dir, tool string, args ...string) (stdout, stderr []byte, u command.Usage, err error) {
+// runTool runs the tool, for which findings are no failure.
+func runTool(ctx context.Context, dir, tool string, args ...string) (
+	stdout, stderr []byte, u command.Usage, err error) {
 	cmd := exec.CommandContext(ctx, tool, args...)
 	cmd.Dir, cmd.Env = dir, append(os.Environ(), "GOFLAGS=-mod=mod", "GOWORK=off")
 	var out, words bytes.Buffer

@@ -31,7 +31,7 @@ func Run(ctx context.Context, args []string) (held bool, err error) {
 				continue
 			}
 			// Each module in a copy of its own.
-			dir, err := s.fetch(ctx, tmp)
+			dir, err := s.fetchModule(ctx, tmp)
 			if err != nil {
 				return "", false, err
 			}

@@ -173,7 +173,7 @@ var stackFunction = regexp.MustCompile(`\.(Test\w+)[.(]`)
 // reported, by the engine in all its runs (racy ones) or in some (clean ones), and by the race detector.
 type row struct{ racy, exactRacy, raceRacy, clean, exactClean, raceClean, skipped int }
 
-func (r *row) add(f function, exact []map[string]verdict, race map[string]verdict) {
+func (r *row) addRun(f function, exact []map[string]verdict, race map[string]verdict) {
 	count := func(to *int, yes bool) {
 		if yes {
 			*to++
@@ -194,8 +194,8 @@ func (r *row) add(f function, exact []map[string]verdict, race map[string]verdic
 	}
 }
 
-// cells returns the row as a line of the table.
-func (r *row) cells(name string, raced bool) string {
+// formatCells returns the row as a line of the table.
+func (r *row) formatCells(name string, raced bool) string {
 	racy, clean := "-", "-"
 	if raced {
 		racy, clean = fmt.Sprint(r.raceRacy), fmt.Sprint(r.raceClean)
@@ -231,18 +231,18 @@ one where any run does. Beside it stands what the race detector reports in one r
 			rows[f.file] = new(row)
 			order = append(order, f.file)
 		}
-		rows[f.file].add(f, exact, race)
-		all.add(f, exact, race)
+		rows[f.file].addRun(f, exact, race)
+		all.addRun(f, exact, race)
 	}
 	for _, file := range order {
-		b.WriteString(rows[file].cells(file, race != nil))
+		b.WriteString(rows[file].formatCells(file, race != nil))
 	}
-	b.WriteString(all.cells("**all**", race != nil))
+	b.WriteString(all.formatCells("**all**", race != nil))
 
 	// The functions that the engine is wrong about, by name.
 	for _, f := range functions {
 		var one row
-		one.add(f, exact, race)
+		one.addRun(f, exact, race)
 		if one.racy != one.exactRacy && s == (hb.Sampling{}) || one.exactClean > 0 {
 			fmt.Fprintf(&b, "\nWrong: %s in %s.\n", f.name, f.file)
 		}

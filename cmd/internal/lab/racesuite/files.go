@@ -59,15 +59,15 @@ func copySuite(testdata, dir string) (*files, error) {
 		if err != nil {
 			return nil, err
 		}
-		if err := s.take(filepath.Base(name), adapt.Replace(string(src))); err != nil {
+		if err := s.listFunctions(filepath.Base(name), adapt.Replace(string(src))); err != nil {
 			return nil, err
 		}
 	}
 	return s, os.WriteFile(filepath.Join(dir, "go.mod"), command.GoMod("racesuite"), 0o644)
 }
 
-// take lists the functions of a file, and copies it unless it is left out.
-func (s *files) take(file, src string) error {
+// listFunctions lists the functions of a file, and copies it unless it is left out.
+func (s *files) listFunctions(file, src string) error {
 	f, err := parser.ParseFile(token.NewFileSet(), file, src, parser.SkipObjectResolution)
 	if err != nil {
 		return err

@@ -51,7 +51,7 @@ func runFunction(ctx context.Context, s *testbin.Monitored, f function, opts opt
 	if err != nil {
 		return o, err
 	}
-	o.runs, o.findings = made, races(r.Findings)
+	o.runs, o.findings = made, dataRaces(r.Findings)
 	if first := cmp.Or(r.Packages[0].First, r.Packages[0].FirstCut); first != nil {
 		o.ended = ending(first)
 	}
@@ -61,9 +61,9 @@ func runFunction(ctx context.Context, s *testbin.Monitored, f function, opts opt
 	return o, nil
 }
 
-// races returns those of the findings that are data races: a clean function may leave a
+// dataRaces returns those of the findings that are data races: a clean function may leave a
 // goroutine blocked for ever.
-func races(all []*finding.Finding) []*finding.Finding {
+func dataRaces(all []*finding.Finding) []*finding.Finding {
 	return slices.DeleteFunc(slices.Clone(all), func(f *finding.Finding) bool { return f.Code == finding.BlockedForEver })
 }
 

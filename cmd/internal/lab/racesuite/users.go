@@ -40,7 +40,7 @@ func runAsUsers(ctx context.Context, testdata, tmp string, files *files, o optio
 	for seed := range uint64(o.subsets) {
 		for processors := 1; processors <= 2; processors++ {
 			s := newSubset(functions, o.first+seed, processors)
-			if err := s.run(ctx, b); err != nil {
+			if err := s.runSubset(ctx, b); err != nil {
 				return false, err
 			}
 			subsets = append(subsets, s)
@@ -62,8 +62,8 @@ func newSubset(functions []function, seed uint64, processors int) *subset {
 	}
 }
 
-// run runs the subset under the engine once, and under the race detector.
-func (s *subset) run(ctx context.Context, b suiteBinaries) (err error) {
+// runSubset runs the subset under the engine once, and under the race detector.
+func (s *subset) runSubset(ctx context.Context, b suiteBinaries) (err error) {
 	names := make([]string, len(s.functions))
 	for i, f := range s.functions {
 		names[i] = f.name
@@ -81,8 +81,8 @@ func (s *subset) run(ctx context.Context, b suiteBinaries) (err error) {
 	return err
 }
 
-// count returns how many functions of a kind are reported by the engine, and by each run of the race detector.
-func (s *subset) count(racy bool) (all, exact, race int) {
+// countReported returns how many functions of a kind are reported by the engine, and by each run of the race detector.
+func (s *subset) countReported(racy bool) (all, exact, race int) {
 	for _, f := range s.functions {
 		if f.racy != racy || s.exact[f.name] == skipped {
 			continue
@@ -105,19 +105,19 @@ func (s *subset) inEachRace(f function) bool {
 
 // missed returns the functions that the race detector reports each time and the engine does not.
 func (s *subset) missed() []string {
-	return s.names(func(f function) bool { return s.inEachRace(f) && s.exact[f.name] != reported })
+	return s.namesOf(func(f function) bool { return s.inEachRace(f) && s.exact[f.name] != reported })
 }
 
 // alarms returns the clean functions that the engine reports and no run of the race detector does. In a process
 // with others a clean function may fail for goroutines that an earlier one has left running.
 func (s *subset) alarms() []string {
-	return s.names(func(f function) bool {
+	return s.namesOf(func(f function) bool {
 		inRace := slices.ContainsFunc(s.race, func(v map[string]verdict) bool { return v[f.name] == reported })
 		return !f.racy && s.exact[f.name] == reported && !inRace
 	})
 }
 
-func (s *subset) names(is func(function) bool) (names []string) {
+func (s *subset) namesOf(is func(function) bool) (names []string) {
 	for _, f := range s.functions {
 		if is(f) {
 			names = append(names, f.name)
@@ -134,8 +134,8 @@ func reportSubsets(subsets []*subset) (text string, held bool) {
 	held = true
 	var rows [][]string
 	for _, s := range subsets {
-		racy, exactRacy, raceRacy := s.count(true)
-		clean, exactClean, _ := s.count(false)
+		racy, exactRacy, raceRacy := s.countReported(true)
+		clean, exactClean, _ := s.countReported(false)
 		missed, alarms := s.missed(), s.alarms()
 		held = held && len(missed)+len(alarms) == 0
 		rows = append(rows, []string{

@@ -32,7 +32,7 @@ type both struct {
 }
 
 func buildBoth(ctx context.Context, m module, dir, tmp string) (*both, error) {
-	if err := warm(ctx, m, dir, tmp); err != nil {
+	if err := warmCache(ctx, m, dir, tmp); err != nil {
 		return nil, err
 	}
 	b := &both{flags: m.flags, plain: map[string]string{}, table: filepath.Join(tmp, "sites")}
@@ -51,11 +51,11 @@ func buildBoth(ctx context.Context, m module, dir, tmp string) (*both, error) {
 	return b, nil
 }
 
-// warm builds the dependencies, so that the two builds find them built: it
+// warmCache builds the dependencies, so that the two builds find them built: it
 // builds the tests of a second copy, with packages that the go command's cache
 // keeps apart from those of the first. (Naming the dependencies to go build would
 // have it load more of the module graph than go.mod files are made for.)
-func warm(ctx context.Context, m module, dir, tmp string) error {
+func warmCache(ctx context.Context, m module, dir, tmp string) error {
 	second := filepath.Join(tmp, "second")
 	defer os.RemoveAll(second)
 	if err := tree.Copy(ctx, second, dir, nil); err != nil {
@@ -86,7 +86,7 @@ func (b *both) instrument(ctx context.Context, m module, dir string) error {
 	b.time, b.rewritten = time.Since(began), b.workspace.Rewritten()
 	for _, bin := range b.binaries {
 		if bin.Path != "" {
-			b.size += size(bin.Path)
+			b.size += fileSize(bin.Path)
 		}
 	}
 	return nil
@@ -107,13 +107,13 @@ func (b *both) buildPlain(ctx context.Context, m module, dir, tmp string) error 
 			return err
 		}
 		b.plainTime += time.Since(began)
-		b.plainSize += size(path)
+		b.plainSize += fileSize(path)
 		b.plain[pkg] = path
 	}
 	return nil
 }
 
-func size(path string) int64 {
+func fileSize(path string) int64 {
 	info, err := os.Stat(path)
 	if err != nil {
 		return 0

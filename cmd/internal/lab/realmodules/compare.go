@@ -68,11 +68,11 @@ func (b *both) compare(ctx context.Context, i int, tmp string, o options) (*pkg,
 		if outputs[m] == nil {
 			outputs[m], p.seconds[m] = out, time.Since(began).Seconds()
 		}
-		return parse(out)
+		return parseOutcomes(out)
 	}
 	p.plain = run(plain)
 	for range plainRuns - 1 {
-		p.doubt(run(plain))
+		p.dropDoubtful(run(plain))
 	}
 	for _, m := range []mode{asleep, awake} {
 		got := run(m)
@@ -82,7 +82,7 @@ func (b *both) compare(ctx context.Context, i int, tmp string, o options) (*pkg,
 		if len(p.against(got)) == 0 {
 			continue
 		}
-		p.doubt(run(plain)) // it may fail now and then by itself
+		p.dropDoubtful(run(plain)) // it may fail now and then by itself
 		again := []outcomes{run(m), run(m)}
 		for _, d := range p.against(got) {
 			d.mode = modes[m]
@@ -96,8 +96,8 @@ func (b *both) compare(ctx context.Context, i int, tmp string, o options) (*pkg,
 	return p, ctx.Err()
 }
 
-// doubt takes those tests out that went another way in a further plain run.
-func (p *pkg) doubt(again outcomes) {
+// dropDoubtful takes those tests out that went another way in a further plain run.
+func (p *pkg) dropDoubtful(again outcomes) {
 	for test, how := range p.plain {
 		if again[test] != how {
 			delete(p.plain, test)
@@ -158,7 +158,7 @@ var (
 	processLine = regexp.MustCompile(`\x16process: (.*)\n$`)
 )
 
-func parse(out []byte) outcomes {
+func parseOutcomes(out []byte) outcomes {
 	got := outcomes{}
 	for _, m := range resultLine.FindAllSubmatch(out, -1) {
 		got[string(m[2])] = strings.ToLower(string(m[1]))

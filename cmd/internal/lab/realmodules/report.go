@@ -19,9 +19,9 @@ type result struct {
 	packages []*pkg
 }
 
-// count returns how many tests and subtests went one way in all plain runs, by
+// countRuns returns how many tests and subtests went one way in all plain runs, by
 // that way.
-func (r *result) count() map[string]int {
+func (r *result) countRuns() map[string]int {
 	n := map[string]int{}
 	for _, p := range r.packages {
 		for test, how := range p.plain {
@@ -50,8 +50,8 @@ func (r *result) differing(mode mode) (always, sometimes int) {
 	return always, sometimes
 }
 
-// cell returns both numbers for a table.
-func (r *result) cell(mode mode) string {
+// formatCell returns both numbers for a table.
+func (r *result) formatCell(mode mode) string {
 	always, sometimes := r.differing(mode)
 	if sometimes == 0 {
 		return fmt.Sprint(always)
@@ -76,7 +76,7 @@ where the static side would skip it.
 	summaryTable(&b, results)
 	costTable(&b, results)
 	skipTable(&b, results)
-	parts(&b, results)
+	writeParts(&b, results)
 	plainFailures(&b, results)
 	differences(&b, results)
 	for _, r := range results {
@@ -93,9 +93,9 @@ func summaryTable(b *strings.Builder, results []*result) {
 		"| module | packages | tests and subtests that pass plain | fail plain | differ asleep | differ awake |\n" +
 			"|---|---|---|---|---|---|\n")
 	for _, r := range results {
-		n := r.count()
+		n := r.countRuns()
 		fmt.Fprintf(b, "| %s %s | %d | %d | %d | %s | %s |\n", r.path, r.version, len(r.packages), n["pass"], n["fail"],
-			r.cell(asleep), r.cell(awake))
+			r.formatCell(asleep), r.formatCell(awake))
 	}
 }
 
@@ -134,7 +134,7 @@ func skipTable(b *strings.Builder, results []*result) {
 	}
 }
 
-func parts(b *strings.Builder, results []*result) {
+func writeParts(b *strings.Builder, results []*result) {
 	b.WriteString("\n## What is run\n\n")
 	for _, r := range results {
 		what := "all tests"
@@ -158,7 +158,7 @@ func plainFailures(b *strings.Builder, results []*result) {
 				}
 			}
 			for _, test := range p.unsure {
-				fmt.Fprintf(b, "- %s %s: goes one way and another\n", p.path, name(test))
+				fmt.Fprintf(b, "- %s %s: goes one way and another\n", p.path, testName(test))
 				none = false
 			}
 		}
@@ -182,7 +182,7 @@ func differences(b *strings.Builder, results []*result) {
 				default:
 					why = "now and then"
 				}
-				fmt.Fprintf(b, "- %s %s, %s: plain %s, instrumented %s, then %s and %s: %s\n", p.path, name(d.test), d.mode,
+				fmt.Fprintf(b, "- %s %s, %s: plain %s, instrumented %s, then %s and %s: %s\n", p.path, testName(d.test), d.mode,
 					d.plain, outcome(d.then), outcome(d.again[0]), outcome(d.again[1]), why)
 				none = false
 			}
@@ -193,8 +193,8 @@ func differences(b *strings.Builder, results []*result) {
 	}
 }
 
-// name returns the name of a test in the report.
-func name(test string) string {
+// testName returns the name of a test in the report.
+func testName(test string) string {
 	if test == "" {
 		return "(the process)"
 	}

@@ -16,14 +16,14 @@ func TestParse(t *testing.T) {
 		"\x16=== RUN   TestB\n\x16=== RUN   TestB/x\n\x16    --- FAIL: TestB/x (0.00s)\n\x16--- FAIL: TestB (0.01s)\n" +
 		"--- PASS: TestFaked (0.00s)\n\x16--- SKIP: TestC (0.00s)\nFAIL\n\n\x16process: exit status 1\n"
 	want := outcomes{"TestA": "pass", "TestB": "fail", "TestB/x": "fail", "TestC": "skip", "": "exit status 1"}
-	if got := parse([]byte(out)); !maps.Equal(got, want) {
+	if got := parseOutcomes([]byte(out)); !maps.Equal(got, want) {
 		t.Errorf("got %v, want %v", got, want)
 	}
 }
 
 func TestAgainst(t *testing.T) {
 	p := &pkg{plain: outcomes{"TestA": "pass", "TestB": "fail", "TestC": "pass", "TestD": "pass"}}
-	p.doubt(outcomes{"TestA": "pass", "TestB": "fail", "TestC": "pass"})
+	p.dropDoubtful(outcomes{"TestA": "pass", "TestB": "fail", "TestC": "pass"})
 	if !slices.Equal(p.unsure, []string{"TestD"}) {
 		t.Errorf("unsure %q", p.unsure)
 	}

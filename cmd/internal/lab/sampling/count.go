@@ -154,14 +154,14 @@ var benchmarkName = regexp.MustCompile(`(?m)^Benchmark(\w+)$`)
 
 // countAll runs each program of c in a process of its own, and returns its counts.
 func (c corpus) countAll(ctx context.Context, benchtime string) (map[string]counts, error) {
-	out, err := c.run(ctx, c.counted, nil, "-test.list=^Benchmark")
+	out, err := c.runBinary(ctx, c.counted, nil, "-test.list=^Benchmark")
 	if err != nil {
 		return nil, err
 	}
 	all := map[string]counts{}
 	for _, m := range benchmarkName.FindAllStringSubmatch(out, -1) {
 		fmt.Fprintf(os.Stderr, "sampling: counting the accesses of %s\n", m[1])
-		out, err := c.run(ctx, c.counted, []string{"INTERLOCK_HB_SAMPLE=sos,lis"},
+		out, err := c.runBinary(ctx, c.counted, []string{"INTERLOCK_HB_SAMPLE=sos,lis"},
 			"-test.run=^$", "-test.bench=^Benchmark"+m[1]+"$", "-test.benchtime="+benchtime)
 		if err != nil {
 			return nil, err

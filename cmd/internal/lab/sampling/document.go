@@ -9,7 +9,7 @@ import (
 	"github.com/interlock-go/interlock/cmd/internal/lab/internal/timing"
 )
 
-func mean(xs []float64) (sum float64) {
+func meanOf(xs []float64) (sum float64) {
 	for _, x := range xs {
 		sum += x / float64(len(xs))
 	}
@@ -88,7 +88,7 @@ func (all results) tables() (overheads, races [][]string, wrong int) {
 			v := all[d][k]
 			over = append(over, fmt.Sprintf("%.1f", v.overhead()))
 			found = append(found, fmt.Sprintf("%.0f %% (%.0f to %.0f)",
-				100*mean(v.Found), 100*slices.Min(v.Found), 100*slices.Max(v.Found)))
+				100*meanOf(v.Found), 100*slices.Min(v.Found), 100*slices.Max(v.Found)))
 			wrong += len(v.Wrong)
 		}
 		overheads, races = append(overheads, over), append(races, found)
@@ -103,7 +103,7 @@ func (all results) budgetTable() (rows [][]string) {
 		for d := range all {
 			cell := "none"
 			if v := all.within(d, budget); v != nil {
-				cell = fmt.Sprintf("%d %%: %.0f %%", rates[slices.Index(all[d], v)], 100*mean(v.Found))
+				cell = fmt.Sprintf("%d %%: %.0f %%", rates[slices.Index(all[d], v)], 100*meanOf(v.Found))
 			}
 			row = append(row, cell)
 		}
@@ -153,13 +153,13 @@ func drawCharts(all results) string {
 	for d := range all {
 		var byRate, byBudget []string
 		for _, v := range all[d] {
-			x, y := left+width*max(v.overhead(), 0)/most, upwards(mean(v.Found))
+			x, y := left+width*max(v.overhead(), 0)/most, upwards(meanOf(v.Found))
 			byRate = append(byRate, fmt.Sprintf("%.1f,%.1f", x, y))
 			fmt.Fprintf(&b, `<circle cx="%.1f" cy="%.1f" r="3" fill="%s"/>`+"\n", x, y, colours[d])
 		}
 		for k, budget := range budgets {
 			if v := all.within(d, budget); v != nil {
-				byBudget = append(byBudget, fmt.Sprintf("%.1f,%.1f", inBudget(k), upwards(mean(v.Found))))
+				byBudget = append(byBudget, fmt.Sprintf("%.1f,%.1f", inBudget(k), upwards(meanOf(v.Found))))
 			}
 		}
 		for _, points := range [][]string{byRate, byBudget} {

@@ -56,8 +56,8 @@ type measured struct {
 	Wrong        []string             // clean functions that were reported
 }
 
-// add adds the time of a program in a round, and its plain time.
-func (m *measured) add(program string, ns, plain float64) {
+// addTime adds the time of a program in a round, and its plain time.
+func (m *measured) addTime(program string, ns, plain float64) {
 	if m.Times == nil {
 		m.Times, m.Plain = map[string][]float64{}, map[string][]float64{}
 	}
@@ -107,8 +107,8 @@ func readResults(file string) (results, error) {
 	return all, nil
 }
 
-// write leaves the results in a file, for the portions to come.
-func (all results) write(file string) error {
+// writeResults leaves the results in a file, for the portions to come.
+func (all results) writeResults(file string) error {
 	saved := make([][]measured, len(all))
 	for d := range all {
 		for _, v := range all[d] {
@@ -155,7 +155,7 @@ func Run(ctx context.Context, args []string) (held bool, err error) {
 
 	// Build both corpora, and measure each variant of each.
 	if *rounds > 0 {
-		programs, err := build(ctx, filepath.Join("testdata", "bench"), filepath.Join(tmp, "bench"))
+		programs, err := buildBinary(ctx, filepath.Join("testdata", "bench"), filepath.Join(tmp, "bench"))
 		if err != nil {
 			return false, err
 		}
@@ -164,7 +164,7 @@ func Run(ctx context.Context, args []string) (held bool, err error) {
 		}
 	}
 	if *runs > 0 {
-		functions, err := build(ctx, filepath.Join("dynamic", "hb", "testdata", "races"), filepath.Join(tmp, "races"))
+		functions, err := buildBinary(ctx, filepath.Join("dynamic", "hb", "testdata", "races"), filepath.Join(tmp, "races"))
 		if err != nil {
 			return false, err
 		}
@@ -172,7 +172,7 @@ func Run(ctx context.Context, args []string) (held bool, err error) {
 			return false, err
 		}
 	}
-	if err := all.write(*state); err != nil {
+	if err := all.writeResults(*state); err != nil {
 		return false, err
 	}
 
@@ -192,7 +192,7 @@ func Run(ctx context.Context, args []string) (held bool, err error) {
 // corpus is the test binary of a package, plain, under the engine, and so with its loops counted.
 type corpus struct{ dir, plain, exact, counted string }
 
-func build(ctx context.Context, dir, tmp string) (c corpus, err error) {
+func buildBinary(ctx context.Context, dir, tmp string) (c corpus, err error) {
 	if c.dir, err = filepath.Abs(dir); err != nil {
 		return c, err
 	}
@@ -228,8 +228,8 @@ func build(ctx context.Context, dir, tmp string) (c corpus, err error) {
 	return c, err
 }
 
-// run runs a binary and returns its output. That tests fail is no error.
-func (c corpus) run(ctx context.Context, binary string, env []string, args ...string) (string, error) {
+// runBinary runs a binary and returns its output. That tests fail is no error.
+func (c corpus) runBinary(ctx context.Context, binary string, env []string, args ...string) (string, error) {
 	cmd := exec.CommandContext(ctx, binary, args...)
 	cmd.Dir, cmd.Env = c.dir, append(append(os.Environ(), "INTERLOCK_OUT="), env...)
 	out, err := cmd.CombinedOutput()
@@ -249,7 +249,7 @@ func (c corpus) sampled(ctx context.Context, v *variant, run int, args ...string
 		binary = c.counted
 	}
 	env := append(v.Env(), "INTERLOCK_HB=repeats", fmt.Sprintf("INTERLOCK_SEED=%d", run))
-	return c.run(ctx, binary, env, args...)
+	return c.runBinary(ctx, binary, env, args...)
 }
 
 // measureCost runs the programs of c plain and in each variant, round by round.
@@ -257,7 +257,7 @@ func (c corpus) measureCost(ctx context.Context, all []*variant, rounds int, ben
 	args := []string{"-test.run=^$", "-test.bench=.", "-test.benchtime=" + benchtime}
 	for round := 1; round <= rounds; round++ {
 		fmt.Fprintf(os.Stderr, "sampling: round %d of %d\n", round, rounds)
-		out, err := c.run(ctx, c.plain, nil, args...)
+		out, err := c.runBinary(ctx, c.plain, nil, args...)
 		if err != nil {
 			return err
 		}
@@ -267,7 +267,7 @@ func (c corpus) measureCost(ctx context.Context, all []*variant, rounds int, ben
 				return err
 			}
 			for name, ns := range timing.Benchmarks(out) {
-				v.add(name, ns, plain[name])
+				v.addTime(name, ns, plain[name])
 			}
 		}
 	}
@@ -285,7 +285,7 @@ func (c corpus) measureRaces(ctx context.Context, all []*variant, runs int) erro
 			if errs[i] = err; err != nil {
 				return
 			}
-			share, wrong := judge(out)
+			share, wrong := rateVerdicts(out)
 			v.Found = append(v.Found, share)
 			v.Wrong = append(v.Wrong, wrong...)
 		})
@@ -296,9 +296,9 @@ func (c corpus) measureRaces(ctx context.Context, all []*variant, runs int) erro
 	return nil
 }
 
-// judge returns the share of the racy functions, named TestRace…, that is reported, and the clean ones
+// rateVerdicts returns the share of the racy functions, named TestRace…, that is reported, and the clean ones
 // that are.
-func judge(out string) (share float64, wrong []string) {
+func rateVerdicts(out string) (share float64, wrong []string) {
 	racy, reported := 0.0, 0.0
 	for _, part := range strings.Split(out, "=== RUN   ")[1:] {
 		name, text, _ := strings.Cut(part, "\n")

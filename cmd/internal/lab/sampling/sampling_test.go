@@ -10,7 +10,7 @@ import (
 )
 
 func TestJudge(t *testing.T) {
-	share, wrong := judge("ok\n=== RUN   TestRaceA\nWARNING: DATA RACE\n--- FAIL: TestRaceA\n" +
+	share, wrong := rateVerdicts("ok\n=== RUN   TestRaceA\nWARNING: DATA RACE\n--- FAIL: TestRaceA\n" +
 		"=== RUN   TestRaceB\n--- PASS: TestRaceB\n=== RUN   TestNoRaceC\n--- PASS: TestNoRaceC\n" +
 		"=== RUN   TestNoRaceD\nWARNING: DATA RACE\n--- FAIL: TestNoRaceD\n")
 	if share != 0.5 || !reflect.DeepEqual(wrong, []string{"TestNoRaceD"}) {
@@ -31,11 +31,11 @@ func TestDocument(t *testing.T) {
 				if len(v.Found) != portion {
 					t.Fatalf("portion %d begins with %d runs", portion, len(v.Found))
 				}
-				v.add("LRU", float64(100*portion)+100*(1+4/float64(1+d+k)), 100)
+				v.addTime("LRU", float64(100*portion)+100*(1+4/float64(1+d+k)), 100)
 				v.Found = append(v.Found, 1/float64(1+k))
 			}
 		}
-		if err := all.write(file); err != nil {
+		if err := all.writeResults(file); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -97,7 +97,7 @@ func (c *client) refuse(why string) {
 	}
 }
 
-func (c *client) open(name, text string) (time.Duration, error) {
+func (c *client) openFile(name, text string) (time.Duration, error) {
 	c.version = 1
 	start := time.Now()
 	p := new(protocol.DidOpenTextDocumentParams)
@@ -105,11 +105,11 @@ func (c *client) open(name, text string) (time.Duration, error) {
 	if err := c.server.DidOpen(c.ctx, p); err != nil {
 		return 0, err
 	}
-	return c.wait(start)
+	return c.waitForReport(start)
 }
 
-// save edits a file and saves it, and returns how long its diagnostics took.
-func (c *client) save(name, text string) (time.Duration, error) {
+// saveEdited edits a file and saves it, and returns how long its diagnostics took.
+func (c *client) saveEdited(name, text string) (time.Duration, error) {
 	c.version++
 	p := &protocol.DidChangeTextDocumentParams{ContentChanges: []protocol.TextDocumentContentChangeEvent{
 		&protocol.TextDocumentContentChangeWholeDocument{Text: text}}}
@@ -129,11 +129,11 @@ func (c *client) save(name, text string) (time.Duration, error) {
 	if err := c.server.DidSave(c.ctx, saved); err != nil {
 		return 0, err
 	}
-	return c.wait(start)
+	return c.waitForReport(start)
 }
 
-// wait waits until the server has shown the diagnostics of a package without its tests, which it logs.
-func (c *client) wait(start time.Time) (time.Duration, error) {
+// waitForReport waits until the server has shown the diagnostics of a package without its tests, which it logs.
+func (c *client) waitForReport(start time.Time) (time.Duration, error) {
 	timeout := time.After(longest)
 	for {
 		select {
@@ -171,18 +171,19 @@ func (c *client) takeSpent() map[string]time.Duration {
 	return spent
 }
 
-// idle returns how much memory of the server is resident when it has nothing to do; 0 where the system does not say.
-func (c *client) idle() int64 {
+// idleMemory returns how much memory of the server is resident when it has nothing to do; 0 where the system
+// does not say.
+func (c *client) idleMemory() int64 {
 	time.Sleep(2 * time.Second) // the server releases memory that it does not need
 	return c.status("VmRSS")
 }
 
-// peak returns how much memory of the server was resident at most since it was last asked, or since the start; 0 where
-// the system does not say.
-func (c *client) peak() (int64, error) {
+// peakMemory returns how much memory of the server was resident at most since it was last asked, or since the
+// start; 0 where the system does not say.
+func (c *client) peakMemory() (int64, error) {
 	most := c.status("VmHWM")
 	const resetPeak = "5" // proc_pid_clear_refs(5)
-	err := os.WriteFile(c.proc("clear_refs"), []byte(resetPeak), 0)
+	err := os.WriteFile(c.procFile("clear_refs"), []byte(resetPeak), 0)
 	if errors.Is(err, fs.ErrNotExist) {
 		return 0, nil
 	}
@@ -191,7 +192,7 @@ func (c *client) peak() (int64, error) {
 
 // status returns one of the sizes that Linux knows of the server.
 func (c *client) status(name string) int64 {
-	data, _ := os.ReadFile(c.proc("status"))
+	data, _ := os.ReadFile(c.procFile("status"))
 	for line := range strings.Lines(string(data)) {
 		var kilobytes int64
 		if n, _ := fmt.Sscanf(line, name+": %d kB", &kilobytes); n == 1 {
@@ -201,8 +202,8 @@ func (c *client) status(name string) int64 {
 	return 0
 }
 
-// proc returns the name of a file about the server.
-func (c *client) proc(name string) string {
+// procFile returns the name of a file about the server.
+func (c *client) procFile(name string) string {
 	return fmt.Sprintf("/proc/%d/%s", c.process.Process.Pid, name)
 }
 
@@ -210,7 +211,7 @@ func (c *client) proc(name string) string {
 // waits for; 0 where the system does not say.
 func (c *client) processor() time.Duration {
 	const tick = 10 * time.Millisecond // of /proc on Linux
-	data, _ := os.ReadFile(c.proc("stat"))
+	data, _ := os.ReadFile(c.procFile("stat"))
 	_, after, _ := strings.Cut(string(data), ") ") // the name may hold spaces
 	fields := strings.Fields(after)
 	if len(fields) < 15 {

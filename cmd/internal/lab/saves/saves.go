@@ -38,8 +38,8 @@ const (
 	typesOfLast   = 96
 )
 
-// fetch puts the module into dir.
-func (s subject) fetch(ctx context.Context, dir string) error {
+// fetchModule puts the module into dir.
+func (s subject) fetchModule(ctx context.Context, dir string) error {
 	if s.version == "" {
 		return generated.Write(dir, smallPackages+1, typesOfLast)
 	}
@@ -86,7 +86,7 @@ func Run(ctx context.Context, args []string) (bool, error) {
 			continue
 		}
 		at := filepath.Join(dir, fmt.Sprint(i))
-		if err := s.fetch(ctx, at); err != nil {
+		if err := s.fetchModule(ctx, at); err != nil {
 			return false, err
 		}
 		r, err := measure(ctx, program, at, s, *n)
@@ -95,10 +95,10 @@ func Run(ctx context.Context, args []string) (bool, error) {
 		}
 		results = append(results, r)
 	}
-	return held(results), page.Write(*out, document(results, *n))
+	return barsHeld(results), page.Write(*out, document(results, *n))
 }
 
-func held(results []*result) bool {
+func barsHeld(results []*result) bool {
 	return !slices.ContainsFunc(results, func(r *result) bool { return r.bar > 0 && r.percentile(95) > r.bar })
 }
 
@@ -129,30 +129,30 @@ func measure(ctx context.Context, program, dir string, s subject, n int) (*resul
 	if err != nil {
 		return nil, err
 	}
-	if r.first, err = c.open(name, string(text)); err != nil {
+	if r.first, err = c.openFile(name, string(text)); err != nil {
 		return nil, err
 	}
-	if r.loading, err = c.peak(); err != nil {
+	if r.loading, err = c.peakMemory(); err != nil {
 		return nil, err
 	}
 	c.takeSpent()
 	before := c.processor()
 	for i := range n {
-		took, err := c.save(name, fmt.Sprintf("%s\nfunc saved() int { return %d }\n", text, i))
+		took, err := c.saveEdited(name, fmt.Sprintf("%s\nfunc saved() int { return %d }\n", text, i))
 		if err != nil {
 			return nil, err
 		}
 		r.saves = append(r.saves, took)
 		if i == min(9, n-1) {
-			r.early = c.idle()
+			r.early = c.idleMemory()
 		}
 		// Hundreds of saves take a while: the figures so far are printed on the way.
 		if (i+1)%25 == 0 || i == n-1 {
-			most, err := c.peak()
+			most, err := c.peakMemory()
 			if err != nil {
 				return nil, err
 			}
-			r.most, r.resident = max(r.most, most), c.idle()
+			r.most, r.resident = max(r.most, most), c.idleMemory()
 			fmt.Fprintf(os.Stderr, "%s: %d of %d saves, at most %s MB, idle %s MB, the last in %s s\n", s.module, i+1, n,
 				megabytes(most), megabytes(r.resident), seconds(took))
 		}

@@ -28,7 +28,7 @@ func measure(ctx context.Context, o options, pairs []pair) error {
 	for i := range pairs {
 		patterns = append(patterns, "./"+pairs[i].name+"/...")
 	}
-	static, err := check(ctx, o, patterns)
+	static, err := findSuspected(ctx, o, patterns)
 	if err != nil {
 		return err
 	}
@@ -47,7 +47,7 @@ func measure(ctx context.Context, o options, pairs []pair) error {
 		p := &pairs[i]
 		fmt.Fprintf(os.Stderr, "sections: %s, %d of %d\n", p.name, i+1, len(pairs))
 		wrong, right := within(static, p.name, violating), within(static, p.name, fixed)
-		p.static = slices.ContainsFunc(wrong, p.shows)
+		p.static = slices.ContainsFunc(wrong, p.showsBug)
 		p.suspected = len(right)
 		if err := p.runWrong(ctx, o, b, wrong); err != nil {
 			return err
@@ -77,8 +77,8 @@ func output(ctx context.Context, o options, args ...string) ([]byte, error) {
 	return out, nil
 }
 
-// check returns the suspected findings about atomicity.
-func check(ctx context.Context, o options, patterns []string) (all []*finding.Finding, err error) {
+// findSuspected returns the suspected findings about atomicity.
+func findSuspected(ctx context.Context, o options, patterns []string) (all []*finding.Finding, err error) {
 	out, err := output(ctx, o, append([]string{"check", "-format", "jsonl"}, patterns...)...)
 	if err != nil {
 		return nil, err
@@ -160,7 +160,7 @@ func (p *pair) runWrong(ctx context.Context, o options, b *built, static []*find
 		return err
 	}
 	for _, f := range campaign.Join(static, nil, r) {
-		if f.Status == finding.Confirmed && f.Evidence.Hits > p.watch && p.shows(f) {
+		if f.Status == finding.Confirmed && f.Evidence.Hits > p.watch && p.showsBug(f) {
 			p.watch, p.pattern, p.harmful = f.Evidence.Hits, f.Evidence.Pattern, f.Evidence.Harmful
 		}
 	}

@@ -113,8 +113,8 @@ func wanted(dir string) (halves []place, err error) {
 	return halves, err
 }
 
-// shows reports whether f has the code and both halves.
-func (p *pair) shows(f *finding.Finding) bool {
+// showsBug reports whether f has the code and both halves.
+func (p *pair) showsBug(f *finding.Finding) bool {
 	lines := map[place]bool{}
 	for _, a := range f.Accesses {
 		lines[place{path.Base(a.File), a.Line}] = true
@@ -153,8 +153,8 @@ func packageComment(dir string) (string, error) {
 
 func comment(f *ast.File) string { return strings.Join(strings.Fields(f.Doc.Text()), " ") }
 
-// wrong returns the figure that is not as it should be, or "".
-func (p *pair) wrong() string {
+// isWrong returns the figure that is not as it should be, or "".
+func (p *pair) isWrong() string {
 	switch {
 	case !p.static && p.watch == 0:
 		return fmt.Sprintf("neither suspected nor confirmed as %s, with both halves", p.want)

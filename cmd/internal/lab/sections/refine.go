@@ -101,7 +101,7 @@ func refine(ctx context.Context, o options, m module) (refinement, error) {
 	case err != nil:
 		return r, fmt.Errorf("%w: %s", err, out)
 	}
-	return r, r.read(string(out))
+	return r, r.readNumbers(string(out))
 }
 
 var (
@@ -113,8 +113,8 @@ var (
 	)
 )
 
-// read takes the numbers from the output of the command.
-func (r *refinement) read(out string) error {
+// readNumbers takes the numbers from the output of the command.
+func (r *refinement) readNumbers(out string) error {
 	for _, l := range []struct {
 		line *regexp.Regexp
 		into []*int

@@ -61,7 +61,7 @@ func Run(ctx context.Context, args []string) (held bool, err error) {
 	}
 	held = true
 	for i := range pairs {
-		if why := pairs[i].wrong(); why != "" {
+		if why := pairs[i].isWrong(); why != "" {
 			fmt.Fprintf(os.Stderr, "sections: %s: %s\n", pairs[i].name, why)
 			held = false
 		}

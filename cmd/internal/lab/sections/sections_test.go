@@ -70,15 +70,15 @@ func TestShows(t *testing.T) {
 		Code: finding.TestAndUse, Accesses: []finding.Access{{Position: at(9)}},
 		Section: &finding.Section{Entry: at(20), EntryCall: &call, End: at(9)},
 	}
-	if !p.shows(f) {
+	if !p.showsBug(f) {
 		t.Error("the call that leads to the entry is not taken for it")
 	}
 	f.Section.EntryCall = nil
-	if p.shows(f) {
+	if p.showsBug(f) {
 		t.Error("a finding with one half is taken")
 	}
 	f.Code, f.Section.EntryCall = finding.LoadAndStore, &call
-	if p.shows(f) {
+	if p.showsBug(f) {
 		t.Error("a finding with another code is taken")
 	}
 }
@@ -108,9 +108,9 @@ func TestMeasure(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, p := range pairs {
-		if p.watch < 2 || p.alarms != 0 || p.suspected != 0 || p.wrong() != "" {
+		if p.watch < 2 || p.alarms != 0 || p.suspected != 0 || p.isWrong() != "" {
 			t.Errorf("%s: confirmed in %d of 5 runs, want 2; of the right one %d suspected and %d confirmed, want none; %s",
-				p.name, p.watch, p.suspected, p.alarms, p.wrong())
+				p.name, p.watch, p.suspected, p.alarms, p.isWrong())
 		}
 	}
 }
@@ -121,7 +121,7 @@ func TestReadRefinement(t *testing.T) {
 		"interlock: 6 runs in 1m5s, 5 of them correct; the oracle rejected a planted violation (try 2)\n" +
 		"interlock: 36 ends of invariants: 2 dropped, 13 unobserved, 21 left, in 19 sections\n"
 	var r refinement
-	if err := r.read(out); err != nil {
+	if err := r.readNumbers(out); err != nil {
 		t.Fatal(err)
 	}
 	if r.runs != 6 || r.correct != 5 || r.plants != 2 || r.ends != 36 || r.dropped != 2 || r.unseen != 13 ||
@@ -130,7 +130,7 @@ func TestReadRefinement(t *testing.T) {
 		!r.settled {
 		t.Errorf("%+v", r)
 	}
-	if err := r.read("interlock: something else"); err == nil {
+	if err := r.readNumbers("interlock: something else"); err == nil {
 		t.Error("no numbers, no error")
 	}
 }

@@ -41,13 +41,13 @@ func writePairs(b *strings.Builder, o options, pairs []pair) {
 		if p.race < 0 {
 			race = "-"
 		}
-		fmt.Fprintf(b, "| %s | %s | %s | %s | %d | %s | %s | %s | %d, %d |\n", p.name, p.about, p.want, yes(p.static),
-			p.watch, p.pattern, yes(p.harmful), race, p.suspected, p.alarms)
-		count(&suspected, p.static)
-		count(&confirmed, p.watch > 0)
-		count(&alarms, p.alarms > 0)
-		count(&quiet, p.race == 0)
-		count(&doubted, p.suspected > 0)
+		fmt.Fprintf(b, "| %s | %s | %s | %s | %d | %s | %s | %s | %d, %d |\n", p.name, p.about, p.want, formatYes(p.static),
+			p.watch, p.pattern, formatYes(p.harmful), race, p.suspected, p.alarms)
+		countIf(&suspected, p.static)
+		countIf(&confirmed, p.watch > 0)
+		countIf(&alarms, p.alarms > 0)
+		countIf(&quiet, p.race == 0)
+		countIf(&doubted, p.suspected > 0)
 	}
 	fmt.Fprintf(b,
 		"\nOf %d wrong programs %d are suspected, %d confirmed; the race detector is silent about %d. Of the right ones "+
@@ -87,20 +87,20 @@ func writeRefined(b *strings.Builder, refined []refinement) {
 			r.sections,
 			r.runs,
 			r.correct,
-			yes(r.settled),
+			formatYes(r.settled),
 			r.elapsed.Round(time.Second),
 		)
 	}
 }
 
-func yes(b bool) string {
+func formatYes(b bool) string {
 	if b {
 		return "yes"
 	}
 	return "no"
 }
 
-func count(n *int, b bool) {
+func countIf(n *int, b bool) {
 	if b {
 		*n++
 	}

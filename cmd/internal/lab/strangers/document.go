@@ -18,13 +18,13 @@ confirmed finding.
 
 `, len(now.Modules), now.Machine, runs)
 	summary(&b, now, known)
-	table(&b, now)
+	writeTable(&b, now)
 	confirmedTable(&b, now, known)
-	list(&b, "Tests that fail plainly", plainFailures(now))
-	list(&b, "Tests that went another way", otherWay(now))
-	list(&b, "Lines that sound like faults of Interlock", faults(now, known))
-	list(&b, "Since the last run", now.Since)
-	parts(&b, now)
+	writeList(&b, "Tests that fail plainly", plainFailures(now))
+	writeList(&b, "Tests that went another way", otherWay(now))
+	writeList(&b, "Lines that sound like faults of Interlock", faults(now, known))
+	writeList(&b, "Since the last run", now.Since)
+	listParts(&b, now)
 	return b.String()
 }
 
@@ -33,14 +33,14 @@ func summary(b *strings.Builder, now *results, known verdicts) {
 	hangs, changed, crashes := 0, 0, 0
 	judged := map[string]int{}
 	for _, m := range now.Modules {
-		for _, s := range m.steps() {
+		for _, s := range m.listSteps() {
 			hangs += number(s.Over)
 			changed += number(len(m.changed(s)) > 0)
 			crashes += number(len(known.blamed(m, s)) > 0)
 		}
 		for _, c := range m.confirmed() {
 			how := "not read"
-			if v := known.of(m, c.key()); v != nil {
+			if v := known.verdictOf(m, c.keyOf()); v != nil {
 				how = v.Verdict
 			}
 			judged[how]++
@@ -60,7 +60,7 @@ func number(b bool) int {
 	return 0
 }
 
-func table(b *strings.Builder, now *results) {
+func writeTable(b *strings.Builder, now *results) {
 	b.WriteString(
 		"Seconds are those of a machine with other work; `test` includes making the plan and the build. A fix column " +
 			"that is empty: nothing was confirmed.\n\n",
@@ -72,8 +72,8 @@ func table(b *strings.Builder, now *results) {
 	for _, m := range now.Modules {
 		c, t := m.Check, m.Test
 		fmt.Fprintf(b, "| %s %s | %d | %.1f%s | %d | %.1f | %.0f | %d | %d | %.1f | %.1f | %d | %d |", m.Module, m.Version,
-			m.Lines, m.Plain.Wall, failed(m.Plain), c.Exit, c.CPU, c.MB, c.count("suspected"), t.Exit, t.Wall, t.CPU,
-			t.count("predicted"), t.count("confirmed"))
+			m.Lines, m.Plain.Wall, failed(m.Plain), c.Exit, c.CPU, c.MB, c.countFindings("suspected"), t.Exit, t.Wall, t.CPU,
+			t.countFindings("predicted"), t.countFindings("confirmed"))
 		if f := m.Fix; f != nil {
 			fmt.Fprintf(b, " %d | %.1f | %d | %d |\n", f.Exit, f.Wall, f.Patches, f.Withheld)
 		} else {
@@ -98,10 +98,11 @@ func confirmedTable(b *strings.Builder, now *results, known verdicts) {
 	for _, m := range now.Modules {
 		for _, c := range m.confirmed() {
 			how := "**not read**"
-			if v := known.of(m, c.key()); v != nil {
+			if v := known.verdictOf(m, c.keyOf()); v != nil {
 				how = v.Verdict
 			}
-			fmt.Fprintf(b, "| %s@%s | %s | %s | %s | %d | %s |\n", m.Module, m.Version, c.key(), c.Code, c.Variable, c.Hits, how)
+			fmt.Fprintf(b, "| %s@%s | %s | %s | %s | %d | %s |\n", m.Module, m.Version,
+				c.keyOf(), c.Code, c.Variable, c.Hits, how)
 		}
 	}
 	b.WriteString("\n")
@@ -137,10 +138,10 @@ func otherWay(now *results) []string {
 func faults(now *results, known verdicts) []string {
 	var all []string
 	for _, m := range now.Modules {
-		for name, s := range m.steps() {
+		for name, s := range m.listSteps() {
 			for _, f := range s.Faults {
 				how := "**not read**"
-				if v := known.of(m, f); v != nil {
+				if v := known.verdictOf(m, f); v != nil {
 					how = v.Verdict + ", " + v.Why
 				}
 				all = append(all, fmt.Sprintf("%s, %s: `%s`: %s", m.Module, name, f, how))
@@ -151,7 +152,7 @@ func faults(now *results, known verdicts) []string {
 	return all
 }
 
-func list(b *strings.Builder, title string, lines []string) {
+func writeList(b *strings.Builder, title string, lines []string) {
 	fmt.Fprintf(b, "## %s\n\n", title)
 	if len(lines) == 0 {
 		b.WriteString("None.\n")
@@ -162,11 +163,11 @@ func list(b *strings.Builder, title string, lines []string) {
 	b.WriteString("\n")
 }
 
-// parts lists the packages and flags of modules that are not run whole or as they are.
-func parts(b *strings.Builder, now *results) {
+// listParts lists the packages and flags of modules that are not run whole or as they are.
+func listParts(b *strings.Builder, now *results) {
 	b.WriteString("## What is run\n\nAll packages and tests, except for these modules:\n\n")
 	for _, m := range strangers {
-		if m.why != "" && now.of(m.path) != nil {
+		if m.why != "" && now.resultOf(m.path) != nil {
 			fmt.Fprintf(b, "- %s: %s (`%s`)\n", m.path, m.why, strings.Join(m.patternsAndFlags(), " "))
 		}
 	}

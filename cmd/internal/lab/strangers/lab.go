@@ -45,13 +45,13 @@ func newLab(ctx context.Context, o options) (*lab, error) {
 
 func (l *lab) close() error { return os.RemoveAll(l.tmp) }
 
-// try fetches a module, tests it plainly, and runs Interlock's commands on it.
-func (l *lab) try(m stranger) (*result, error) {
+// tryModule fetches a module, tests it plainly, and runs Interlock's commands on it.
+func (l *lab) tryModule(m stranger) (*result, error) {
 	r := &result{Module: m.path, Version: m.version}
 	prefix, _, _ := module.SplitPathVersion(m.path)
 	dir := filepath.Join(l.tmp, path.Base(prefix)) // some tests expect the repository's name
 	defer os.RemoveAll(dir)
-	err := l.lay(m, dir)
+	err := l.layTree(m, dir)
 	if err != nil {
 		return nil, err
 	}
@@ -63,7 +63,7 @@ func (l *lab) try(m stranger) (*result, error) {
 		!errors.As(err, new(*exec.ExitError)) {
 		return nil, err
 	}
-	if r.Plain, err = l.plain(m, dir); err != nil {
+	if r.Plain, err = l.runPlainTests(m, dir); err != nil {
 		return nil, err
 	}
 	if r.Check, err = l.interlock(m, dir, "check", m.patterns()); err != nil {
@@ -73,22 +73,22 @@ func (l *lab) try(m stranger) (*result, error) {
 	if r.Test, err = l.interlock(m, dir, "test", append(runs, m.patternsAndFlags()...)); err != nil {
 		return nil, err
 	}
-	if r.Test.count("confirmed") > 0 {
+	if r.Test.countFindings("confirmed") > 0 {
 		if r.Fix, err = l.interlock(m, dir, "fix", append(runs, m.patternsAndFlags()...)); err != nil {
 			return nil, err
 		}
 	}
-	r.blame()
+	r.findFaults()
 	return r, nil
 }
 
 // runs is how many monitored ones test and fix make.
 const runs = 5
 
-// lay puts the module's tree into dir: nested modules of the same repository at
+// layTree puts the module's tree into dir: nested modules of the same repository at
 // their places, a go.mod where it has none, and its imports in vendor if
 // it is to be tried so.
-func (l *lab) lay(m stranger, dir string) error {
+func (l *lab) layTree(m stranger, dir string) error {
 	if err := released.Fetch(l.ctx, m.path, m.version, dir); err != nil {
 		return err
 	}

@@ -31,8 +31,8 @@ type result struct {
 	Fix     *step  `json:"fix,omitempty"` // where something was confirmed
 }
 
-// load reads the results of the last run; before the first there are none.
-func load(name string) (*results, error) {
+// loadResults reads the results of the last run; before the first there are none.
+func loadResults(name string) (*results, error) {
 	data, err := os.ReadFile(name)
 	if errors.Is(err, fs.ErrNotExist) {
 		return &results{}, nil
@@ -47,7 +47,7 @@ func load(name string) (*results, error) {
 	return r, nil
 }
 
-func (r *results) save(name string) error {
+func (r *results) saveResults(name string) error {
 	data, err := json.MarshalIndent(r, "", "\t")
 	if err != nil {
 		return err
@@ -55,8 +55,8 @@ func (r *results) save(name string) error {
 	return os.WriteFile(name, append(data, '\n'), 0o644)
 }
 
-// of returns the result of a module, or nil.
-func (r *results) of(module string) *result {
+// resultOf returns the result of a module, or nil.
+func (r *results) resultOf(module string) *result {
 	i := slices.IndexFunc(r.Modules, func(m *result) bool { return m.Module == module })
 	if i < 0 {
 		return nil
@@ -69,15 +69,15 @@ func (r *results) of(module string) *result {
 func (r *results) pinned() *results {
 	p := &results{}
 	for _, m := range strangers {
-		if old := r.of(m.path); old != nil && old.Version == m.version {
+		if old := r.resultOf(m.path); old != nil && old.Version == m.version {
 			p.Modules = append(p.Modules, old)
 		}
 	}
 	return p
 }
 
-// put replaces the result of a module, or adds one.
-func (r *results) put(m *result) {
+// putResult replaces the result of a module, or adds one.
+func (r *results) putResult(m *result) {
 	m.Date = time.Now().UTC().Format(time.DateOnly)
 	if i := slices.IndexFunc(r.Modules, func(old *result) bool { return old.Module == m.Module }); i >= 0 {
 		r.Modules[i] = m
@@ -86,8 +86,8 @@ func (r *results) put(m *result) {
 	r.Modules = append(r.Modules, m)
 }
 
-// steps returns the commands that were run on a module, by name.
-func (r *result) steps() map[string]*step {
+// listSteps returns the commands that were run on a module, by name.
+func (r *result) listSteps() map[string]*step {
 	all := map[string]*step{"check": r.Check, "test": r.Test}
 	if r.Fix != nil {
 		all["fix"] = r.Fix
@@ -107,25 +107,25 @@ func (r *result) confirmed() []confirmed {
 	all := slices.Clone(r.Test.Confirmed)
 	if r.Fix != nil {
 		for _, c := range r.Fix.Confirmed {
-			if !slices.ContainsFunc(all, c.same) {
+			if !slices.ContainsFunc(all, c.isSame) {
 				all = append(all, c)
 			}
 		}
 	}
-	slices.SortFunc(all, func(a, b confirmed) int { return strings.Compare(a.key(), b.key()) })
+	slices.SortFunc(all, func(a, b confirmed) int { return strings.Compare(a.keyOf(), b.keyOf()) })
 	return all
 }
 
-// key names a finding within its module.
-func (c confirmed) key() string { return strings.Join(c.Places, ", ") }
+// keyOf names a finding within its module.
+func (c confirmed) keyOf() string { return strings.Join(c.Places, ", ") }
 
-func (c confirmed) same(d confirmed) bool { return c.key() == d.key() }
+func (c confirmed) isSame(d confirmed) bool { return c.keyOf() == d.keyOf() }
 
 // compare returns the changes from one run to another, module by module.
 func compare(last, now *results) []string {
 	var all []string
 	for _, m := range now.Modules {
-		old := last.of(m.Module)
+		old := last.resultOf(m.Module)
 		if old == nil || old == m || old.Version != m.Version {
 			continue
 		}
@@ -148,9 +148,9 @@ func (r *result) against(old *result) []string {
 	var all []string
 	say := func(format string, args ...any) { all = append(all, fmt.Sprintf(format, args...)) }
 	// The commands: their exit codes and their cost.
-	before := old.steps()
+	before := old.listSteps()
 	for _, name := range []string{"check", "test", "fix"} {
-		was, is := before[name], r.steps()[name]
+		was, is := before[name], r.listSteps()[name]
 		if was == nil || is == nil {
 			continue
 		}
@@ -164,16 +164,16 @@ func (r *result) against(old *result) []string {
 	// The findings: confirmed ones by place, the others by number.
 	then, current := old.confirmed(), r.confirmed()
 	for _, c := range current {
-		if !slices.ContainsFunc(then, c.same) {
-			say("%s at %s is confirmed, before it was not", c.Code, c.key())
+		if !slices.ContainsFunc(then, c.isSame) {
+			say("%s at %s is confirmed, before it was not", c.Code, c.keyOf())
 		}
 	}
 	for _, c := range then {
-		if !slices.ContainsFunc(current, c.same) {
-			say("%s at %s was confirmed, now it is not", c.Code, c.key())
+		if !slices.ContainsFunc(current, c.isSame) {
+			say("%s at %s was confirmed, now it is not", c.Code, c.keyOf())
 		}
 	}
-	if was, is := old.Check.count("suspected"), r.Check.count("suspected"); was != is {
+	if was, is := old.Check.countFindings("suspected"), r.Check.countFindings("suspected"); was != is {
 		say("%d suspected, before %d", is, was)
 	}
 	return all
@@ -188,7 +188,7 @@ func promises(now *results, known verdicts) []string {
 		}
 		// No command hangs, crashes or writes into the tree.
 		for _, name := range []string{"check", "test", "fix"} {
-			s := m.steps()[name]
+			s := m.listSteps()[name]
 			if s == nil {
 				continue
 			}
@@ -204,11 +204,11 @@ func promises(now *results, known verdicts) []string {
 		}
 		// No confirmed finding is false.
 		for _, c := range m.confirmed() {
-			switch v := known.of(m, c.key()); {
+			switch v := known.verdictOf(m, c.keyOf()); {
 			case v == nil:
-				say("nobody has read %s at %s", c.Code, c.key())
+				say("nobody has read %s at %s", c.Code, c.keyOf())
 			case v.Verdict == falsely:
-				say("%s at %s is confirmed falsely", c.Code, c.key())
+				say("%s at %s is confirmed falsely", c.Code, c.keyOf())
 			}
 		}
 	}

@@ -58,8 +58,8 @@ type confirmed struct {
 	Hits   int      `json:"hits"` // runs that showed it
 }
 
-// count returns how many findings have a status.
-func (s *step) count(status finding.Status) int {
+// countFindings returns how many findings have a status.
+func (s *step) countFindings(status finding.Status) int {
 	n := 0
 	for key, of := range s.Counts {
 		if strings.HasPrefix(key, string(status)+" ") {
@@ -76,9 +76,9 @@ var (
 	failedPackage = regexp.MustCompile(`(?m)^FAIL\t(.+)$`)
 )
 
-// plain runs the module's tests without Interlock.
-func (l *lab) plain(m stranger, dir string) (*step, error) {
-	s, err := l.run(dir, "go", slices.Concat([]string{"test", "-count=1"}, m.flags, m.patterns()))
+// runPlainTests runs the module's tests without Interlock.
+func (l *lab) runPlainTests(m stranger, dir string) (*step, error) {
+	s, err := l.measureCommand(dir, "go", slices.Concat([]string{"test", "-count=1"}, m.flags, m.patterns()))
 	if err != nil {
 		return nil, err
 	}
@@ -97,7 +97,7 @@ func (l *lab) plain(m stranger, dir string) (*step, error) {
 func (l *lab) interlock(m stranger, dir, name string, args []string) (*step, error) {
 	document := filepath.Join(l.tmp, "report.json")
 	defer os.Remove(document)
-	s, err := l.run(dir, l.options.interlock, append([]string{name, "-o=json:" + document}, args...))
+	s, err := l.measureCommand(dir, l.options.interlock, append([]string{name, "-o=json:" + document}, args...))
 	if err != nil {
 		return nil, err
 	}
@@ -107,12 +107,12 @@ func (l *lab) interlock(m stranger, dir, name string, args []string) (*step, err
 		err = errors.Join(os.MkdirAll(kept, 0o755), os.WriteFile(filepath.Join(kept, name+".txt"), s.output, 0o644),
 			os.WriteFile(filepath.Join(kept, name+".json"), report, 0o644))
 	}
-	return s, errors.Join(err, s.read(document))
+	return s, errors.Join(err, s.readNumbers(document))
 }
 
-// run measures a command, and compares the tree's checksums before and after.
+// measureCommand measures a command, and compares the tree's checksums before and after.
 // One that takes too long is ended in the way that shows its goroutines.
-func (l *lab) run(dir, name string, args []string) (*step, error) {
+func (l *lab) measureCommand(dir, name string, args []string) (*step, error) {
 	before, err := checksums(dir)
 	if err != nil {
 		return nil, err
@@ -189,9 +189,9 @@ func differing(before, after map[string]string) []string {
 	return all
 }
 
-// read takes the numbers from the document that a command has written. One
+// readNumbers takes the numbers from the document that a command has written. One
 // that ended before has written none.
-func (s *step) read(document string) error {
+func (s *step) readNumbers(document string) error {
 	data, err := os.ReadFile(document)
 	if err != nil || len(data) == 0 {
 		return nil
@@ -254,9 +254,9 @@ var (
 	crash    = regexp.MustCompile(`(?m)^(panic: |fatal error: |SIGSEGV|runtime: goroutine stack exceeds).*$`)
 )
 
-// blame looks for faults in the output of the commands. Tests may panic by
+// findFaults looks for faults in the output of the commands. Tests may panic by
 // themselves: a line that they print plainly too is none.
-func (r *result) blame() {
+func (r *result) findFaults() {
 	for _, s := range []*step{r.Check, r.Test, r.Fix} {
 		if s == nil {
 			continue

@@ -57,7 +57,7 @@ func Run(ctx context.Context, args []string) (held bool, err error) {
 	again := flags.Bool("document", false, "print the page of the last results again, and run nothing")
 	flags.Parse(args)
 	// A new verdict changes the page, but no result.
-	act := run
+	act := tryModules
 	if *again {
 		act = document
 	}
@@ -68,10 +68,10 @@ func Run(ctx context.Context, args []string) (held bool, err error) {
 	return len(broken) == 0, err
 }
 
-// run tries the modules one by one, and prints the page of all results. The results so far are written after each
-// module, as all of them take long. It returns the promises that are broken.
-func run(ctx context.Context, o options) (broken []string, err error) {
-	last, err := load(o.results)
+// tryModules tries the modules one by one, and prints the page of all results. The results so far are written
+// after each module, as all of them take long. It returns the promises that are broken.
+func tryModules(ctx context.Context, o options) (broken []string, err error) {
+	last, err := loadResults(o.results)
 	if err != nil {
 		return nil, err
 	}
@@ -88,11 +88,11 @@ func run(ctx context.Context, o options) (broken []string, err error) {
 	now := last.pinned()
 	now.Machine = page.Machine()
 	for i, m := range strangers {
-		if !strings.Contains(m.path, o.match) || o.missing && now.of(m.path) != nil {
+		if !strings.Contains(m.path, o.match) || o.missing && now.resultOf(m.path) != nil {
 			continue
 		}
 		fmt.Fprintf(os.Stderr, "strangers: %s %s, %d of %d\n", m.path, m.version, i+1, len(strangers))
-		r, err := l.try(m)
+		r, err := l.tryModule(m)
 		if ctx.Err() != nil {
 			return nil, ctx.Err()
 		}
@@ -100,10 +100,10 @@ func run(ctx context.Context, o options) (broken []string, err error) {
 			return nil, fmt.Errorf("%s: %w", m.path, err)
 		}
 		// Written after each module.
-		now.put(r)
+		now.putResult(r)
 		now.Since = compare(last, now)
 		broken = promises(now, known)
-		if err := now.save(o.results); err != nil {
+		if err := now.saveResults(o.results); err != nil {
 			return nil, err
 		}
 	}
@@ -112,7 +112,7 @@ func run(ctx context.Context, o options) (broken []string, err error) {
 
 // document prints the last results again, for verdicts that were added since.
 func document(_ context.Context, o options) (broken []string, err error) {
-	last, err := load(o.results)
+	last, err := loadResults(o.results)
 	if err != nil {
 		return nil, err
 	}

@@ -147,7 +147,7 @@ func TestBlame(t *testing.T) {
 		Test: &step{output: []byte("panic: of the test\npanic: new\ninterlock: internal error: x\n" +
 			"interlock: TestX panicked only under noise\ninterlock: 1 of 5 runs\n")},
 	}
-	r.blame()
+	r.findFaults()
 	if want := []string{"interlock: internal error: x", "panic: new"}; !slices.Equal(r.Test.Faults, want) ||
 		r.Check.Faults != nil {
 		t.Errorf("got %q and %q, want %q", r.Test.Faults, r.Check.Faults, want)
@@ -189,7 +189,7 @@ func TestCommandThatTakesTooLongIsEnded(t *testing.T) {
 	var s *step
 	for limit := 50 * time.Millisecond; limit < 30*time.Second; limit *= 2 {
 		l := &lab{ctx: t.Context(), options: options{limit: limit}, env: []string{"STRANGERS_TEST_HANG=1"}}
-		if s, err = l.run(t.TempDir(), self, nil); err != nil || !s.Over {
+		if s, err = l.measureCommand(t.TempDir(), self, nil); err != nil || !s.Over {
 			break
 		}
 		if strings.Contains(string(s.output), "SIGQUIT") {

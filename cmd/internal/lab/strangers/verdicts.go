@@ -50,9 +50,9 @@ func readVerdicts(name string) (verdicts, error) {
 	return file.Verdicts, nil
 }
 
-// of returns the verdict on a finding, by its places, or on a line that sounds like a fault; nil
+// verdictOf returns the verdict on a finding, by its places, or on a line that sounds like a fault; nil
 // if nobody has read it.
-func (all verdicts) of(m *result, places string) *verdict {
+func (all verdicts) verdictOf(m *result, places string) *verdict {
 	for i, v := range all {
 		if v.Module == m.Module+"@"+m.Version && v.Places == places {
 			return &all[i]
@@ -65,7 +65,7 @@ func (all verdicts) of(m *result, places string) *verdict {
 // found to be the tests' own.
 func (all verdicts) blamed(m *result, s *step) []string {
 	return slices.DeleteFunc(slices.Clone(s.Faults), func(line string) bool {
-		v := all.of(m, line)
+		v := all.verdictOf(m, line)
 		return v != nil && v.Verdict == inTest
 	})
 }

@@ -35,7 +35,7 @@ type broken struct {
 //	«name»      a part of the block
 func (w *writer) expand(text string) string {
 	p := &parser{w: w, text: text}
-	out := p.run(true)
+	out := p.expandBranch(true)
 	if p.at < len(text) {
 		panic("unmatched » or ¦ in " + text)
 	}
@@ -55,9 +55,9 @@ const (
 	bar    = "¦"
 )
 
-// run expands up to the bar or bracket that ends a branch. A branch that is not
+// expandBranch expands up to the bar or bracket that ends a branch. A branch that is not
 // live is read over and draws nothing.
-func (p *parser) run(live bool) string {
+func (p *parser) expandBranch(live bool) string {
 	var b strings.Builder
 	for p.at < len(p.text) {
 		rest := p.text[p.at:]
@@ -91,9 +91,9 @@ func (p *parser) command(live bool) string {
 	case '?':
 		return p.choice(live)
 	case '!':
-		return p.place(live)
+		return p.expandPlace(live)
 	}
-	word := p.word()
+	word := p.readWord()
 	switch {
 	case !live:
 		return ""
@@ -107,8 +107,8 @@ func (p *parser) command(live bool) string {
 	return part
 }
 
-// word reads up to the closing bracket, and over it.
-func (p *parser) word() string {
+// readWord reads up to the closing bracket, and over it.
+func (p *parser) readWord() string {
 	word, _, ok := strings.Cut(p.text[p.at:], closes)
 	if !ok {
 		panic("no » in " + p.text)
@@ -134,10 +134,10 @@ func (p *parser) choice(live bool) string {
 	}
 	out := ""
 	for i := 0; ; i++ {
-		if branch := p.run(i == chosen); i == chosen {
+		if branch := p.expandBranch(i == chosen); i == chosen {
 			out = branch
 		}
-		if p.end() {
+		if p.readBar() {
 			return out
 		}
 	}
@@ -162,8 +162,8 @@ func (p *parser) branches() int {
 	panic("no » in " + p.text)
 }
 
-// end reads the bar before a further branch, or the closing bracket.
-func (p *parser) end() bool {
+// readBar reads the bar before a further branch, or the closing bracket.
+func (p *parser) readBar() bool {
 	if rest := p.text[p.at:]; strings.HasPrefix(rest, bar) {
 		p.at += len(bar)
 		return false
@@ -172,26 +172,26 @@ func (p *parser) end() bool {
 	return true
 }
 
-// place expands one where synchronisation can be weakened. Both forms draw.
-func (p *parser) place(live bool) string {
+// expandPlace expands one where synchronisation can be weakened. Both forms draw.
+func (p *parser) expandPlace(live bool) string {
 	what, _, ok := strings.Cut(p.text[p.at:], bar)
 	if !ok {
 		panic("no ¦ in " + p.text)
 	}
 	p.at += len(what) + len(bar)
-	weaken := live && p.w.note(what)
-	right := p.run(live)
-	p.end()
-	weak := p.run(live)
-	p.end()
+	weaken := live && p.w.takePlace(what)
+	right := p.expandBranch(live)
+	p.readBar()
+	weak := p.expandBranch(live)
+	p.readBar()
 	if weaken {
 		return weak
 	}
 	return right
 }
 
-// note takes up a place, and reports whether it is the one to weaken.
-func (b *broken) note(what string) bool {
+// takePlace takes up a place, and reports whether it is the one to weaken.
+func (b *broken) takePlace(what string) bool {
 	if b.fixed {
 		return false
 	}

@@ -12,27 +12,28 @@ import (
 // product of cells, locks, forks and wraps. Before the fork and after the
 // join the variable is its maker's alone.
 func (w *writer) guarded() (body, decl string) {
-	b := &guardedBlock{w: w, cell: pick(w, cells), lock: pick(w, locks), fork: pick(w, forks), decls: map[string]string{}}
+	b := &guardedBlock{w: w, cell: pickOne(w, cells), lock: pickOne(w, locks),
+		fork: pickOne(w, forks), decls: map[string]string{}}
 	w.shape = fmt.Sprintf("%s; %s; %s", b.lock.name, b.cell.name, b.fork.name)
-	w.fixed = b.cell.has("deaf")
+	w.fixed = b.cell.hasFlag("deaf")
 	w.parts = map[string]string{"type": w.expand(b.cell.fields["typ"])}
-	b.bubble = w.rng.IntN(12) == 0 && !strings.Contains(b.fork.code("text"), "t.Run(") &&
-		!strings.Contains(b.fork.code("text"), "sync.Mutex")
+	b.bubble = w.rng.IntN(12) == 0 && !strings.Contains(b.fork.codeLines("text"), "t.Run(") &&
+		!strings.Contains(b.fork.codeLines("text"), "sync.Mutex")
 	text := ""
 	for range w.rng.IntN(3) {
-		text += w.expand(b.cell.code("add"))
+		text += w.expand(b.cell.codeLines("add"))
 		b.total++
 	}
 	text += b.workers()
 	text += w.expand(fmt.Sprintf("check(t, %s, %d) //~\n", b.cell.fields["read"], b.total))
 	if w.rng.IntN(3) == 0 {
-		text += w.expand(b.cell.code("add"))
+		text += w.expand(b.cell.codeLines("add"))
 	}
-	text = w.expand(b.cell.code("local")) + w.withUses(w.expand(b.lock.code("local")), text) + text
+	text = w.expand(b.cell.codeLines("local")) + w.withUses(w.expand(b.lock.codeLines("local")), text) + text
 	if b.bubble {
 		text = "synctest.Test(t, func(t *testing.T) {\n" + text + "})\n"
 	}
-	decl = w.expand(b.cell.code("decl")) + w.expand(b.lock.code("decl"))
+	decl = w.expand(b.cell.codeLines("decl")) + w.expand(b.lock.codeLines("decl"))
 	for _, name := range slices.Sorted(maps.Keys(b.decls)) {
 		decl += b.decls[name]
 	}
@@ -70,12 +71,12 @@ type guardedBlock struct {
 
 // workers writes the fork, the workers and the join.
 func (b *guardedBlock) workers() string {
-	text := b.fork.code("text")
-	b.decls["fork"] = b.w.expand(b.fork.code("decl"))
+	text := b.fork.codeLines("text")
+	b.decls["fork"] = b.w.expand(b.fork.codeLines("decl"))
 	n := 2 + b.w.rng.IntN(3)
 	w := b.w
 	w.parts["n"] = fmt.Sprint(n)
-	if b.fork.has("loop") {
+	if b.fork.hasFlag("loop") {
 		w.parts["each"] = "_ = i\n" + b.worker(-1, n)
 		return w.expand(text)
 	}
@@ -112,7 +113,7 @@ func (b *guardedBlock) worker(i, n int) string {
 	w := b.w
 	rounds := 1 + w.rng.IntN(4)
 	text := fmt.Sprintf("for range %d {\n", rounds)
-	text += b.near(i)
+	text += b.writeNeighbours(i)
 	if i > 0 && w.rng.IntN(4) == 0 {
 		text += b.locked(w.expand("use("+b.cell.fields["read"]+") //~\n"), true, i)
 	} else {
@@ -125,9 +126,9 @@ func (b *guardedBlock) worker(i, n int) string {
 	return text + "}\n"
 }
 
-// near writes the accesses to the neighbours of the variable.
-func (b *guardedBlock) near(i int) string {
-	near := [2]string{b.w.expand(b.cell.code("near 0")), b.w.expand(b.cell.code("near 1"))}
+// writeNeighbours writes the accesses to the neighbours of the variable.
+func (b *guardedBlock) writeNeighbours(i int) string {
+	near := [2]string{b.w.expand(b.cell.codeLines("near 0")), b.w.expand(b.cell.codeLines("near 1"))}
 	switch {
 	case i == 0 || i == 1:
 		return near[i]
@@ -142,22 +143,22 @@ func (b *guardedBlock) near(i int) string {
 func (b *guardedBlock) locked(body string, reads bool, i int) string {
 	w := b.w
 	w.parts["body"] = body
-	if share := b.lock.code("share"); reads && share != "" {
+	if share := b.lock.codeLines("share"); reads && share != "" {
 		return w.expand(share)
 	}
-	right := w.expand(b.lock.code("with"))
+	right := w.expand(b.lock.codeLines("with"))
 	if i > 0 {
 		return right
 	}
 	weak := map[string]string{"no lock": body}
 	for _, field := range slices.Sorted(maps.Keys(b.lock.fields)) {
-		if what, ok := strings.CutPrefix(field, "weak "); ok && (i < 0) == b.lock.has("all") {
-			weak[what] = "func() {\n" + w.expand(b.lock.code(field)) + "}()\n"
+		if what, ok := strings.CutPrefix(field, "weak "); ok && (i < 0) == b.lock.hasFlag("all") {
+			weak[what] = "func() {\n" + w.expand(b.lock.codeLines(field)) + "}()\n"
 		}
 	}
 	out := right
 	for _, what := range slices.Sorted(maps.Keys(weak)) {
-		if w.note(what) {
+		if w.takePlace(what) {
 			out = weak[what]
 		}
 	}
@@ -167,28 +168,28 @@ func (b *guardedBlock) locked(body string, reads bool, i int) string {
 // wrapped writes an access that counts up, and how the worker comes to it.
 func (b *guardedBlock) wrapped() string {
 	w := b.w
-	add := w.expand(b.cell.code("add"))
-	c := pick(w, wraps)
-	for !b.fits(&c) {
-		c = pick(w, wraps)
+	add := w.expand(b.cell.codeLines("add"))
+	c := pickOne(w, wraps)
+	for !b.fitsCell(&c) {
+		c = pickOne(w, wraps)
 	}
 	w.parts["body"] = add
 	if b.decls[c.name] == "" {
-		b.decls[c.name] = w.expand(c.code("decl"))
+		b.decls[c.name] = w.expand(c.codeLines("decl"))
 	}
-	return w.expand(c.code("text"))
+	return w.expand(c.codeLines("text"))
 }
 
-// fits reports whether the cell can be come to so.
-func (b *guardedBlock) fits(c *part) bool {
+// fitsCell reports whether the cell can be come to so.
+func (b *guardedBlock) fitsCell(c *part) bool {
 	switch {
-	case c.has("handed") && b.cell.fields["typ"] == "":
+	case c.hasFlag("handed") && b.cell.fields["typ"] == "":
 		return false
-	case c.has("own") && b.cell.has("whole"):
+	case c.hasFlag("own") && b.cell.hasFlag("whole"):
 		return false
 	}
-	return !c.has("sleeps") || !b.bubble
+	return !c.hasFlag("sleeps") || !b.bubble
 }
 
-// pick draws one.
-func pick[T any](w *writer, from []T) T { return from[w.rng.IntN(len(from))] }
+// pickOne draws one.
+func pickOne[T any](w *writer, from []T) T { return from[w.rng.IntN(len(from))] }

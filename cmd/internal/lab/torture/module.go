@@ -78,12 +78,12 @@ func layOut(dir string, programs []*program) error {
 	// A program that is no test file is called from one.
 	tests := ""
 	for _, p := range programs {
-		files[p.file()] = p.source
+		files[p.fileName()] = p.source
 		if p.cgo {
 			files["help_c.go"] = helpC
 		}
-		if !strings.HasSuffix(p.file(), "_test.go") {
-			tests += fmt.Sprintf("func %s(t *testing.T) { %s(t) }\n\n", p.test(), p.entry())
+		if !strings.HasSuffix(p.fileName(), "_test.go") {
+			tests += fmt.Sprintf("func %s(t *testing.T) { %s(t) }\n\n", p.testName(), p.entryName())
 		}
 	}
 	if tests != "" {

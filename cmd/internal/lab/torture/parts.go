@@ -27,13 +27,13 @@ type part struct {
 	fields map[string]string
 }
 
-// has reports whether the flag is set.
-func (p *part) has(flag string) bool {
+// hasFlag reports whether the flag is set.
+func (p *part) hasFlag(flag string) bool {
 	return strings.Contains(" "+p.fields["flags"]+" ", " "+flag+" ")
 }
 
-// code returns the field as lines of code.
-func (p *part) code(field string) string {
+// codeLines returns the field as lines of code.
+func (p *part) codeLines(field string) string {
 	if text := p.fields[field]; text != "" {
 		return text + "\n"
 	}

@@ -27,20 +27,20 @@ type program struct {
 	cgo    bool
 }
 
-// test is the name of the program's test function.
-func (p *program) test() string { return "Test" + strings.ToUpper(p.name[:1]) + p.name[1:] }
+// testName is the name of the program's test function.
+func (p *program) testName() string { return "Test" + strings.ToUpper(p.name[:1]) + p.name[1:] }
 
-// entry is the name of the function that runs the program: the test itself
+// entryName is the name of the function that runs the program: the test itself
 // where the file is a test file, as a third of them are.
-func (p *program) entry() string {
-	if strings.HasSuffix(p.file(), "_test.go") {
-		return p.test()
+func (p *program) entryName() string {
+	if strings.HasSuffix(p.fileName(), "_test.go") {
+		return p.testName()
 	}
 	return p.name
 }
 
-// file is the name of the program's file.
-func (p *program) file() string {
+// fileName is the name of the program's file.
+func (p *program) fileName() string {
 	if p.seed%3 == 0 {
 		return p.name + "_test.go"
 	}
@@ -87,12 +87,12 @@ func readShapes() (all []shape) {
 // shapes to choose from, where not all are wanted; it may be that no twin can
 // be made of those: the program then has nothing broken.
 func generate(seed uint64, racy bool, chosen func(name string) bool) *program {
-	p := write(seed, racy, -1, chosen)
+	p := writeProgram(seed, racy, -1, chosen)
 	if !racy || len(p.places) == 0 {
 		return &p.program
 	}
 	weaken := rand.New(rand.NewPCG(seed, 2)).IntN(len(p.places))
-	twin := write(seed, racy, weaken, chosen)
+	twin := writeProgram(seed, racy, weaken, chosen)
 	twin.program.broken = twin.places[weaken]
 	return &twin.program
 }
@@ -103,7 +103,7 @@ type written struct {
 	places []string
 }
 
-func write(seed uint64, racy bool, weaken int, chosen func(string) bool) written {
+func writeProgram(seed uint64, racy bool, weaken int, chosen func(string) bool) written {
 	kind := "correct"
 	if racy {
 		kind = "racy"
@@ -123,7 +123,7 @@ func write(seed uint64, racy bool, weaken int, chosen func(string) bool) written
 		if guarded && (len(from) == 0 || w.rng.IntN(5) < 2) {
 			body, decl = w.guarded()
 		} else {
-			s := pick(w, from)
+			s := pickOne(w, from)
 			p.alone, p.cgo = p.alone || s.alone, p.cgo || s.cgo
 			body, decl = w.written(s)
 		}
@@ -145,13 +145,13 @@ func (w *writer) written(s shape) (body, decl string) {
 	w.shape, w.parts, w.fixed = s.name, map[string]string{}, false
 	all := s.body + s.decl
 	if strings.Contains(all, "«cell") || strings.Contains(all, "«add»") {
-		c := pick(w, cells)
-		for c.fields["typ"] == "" && strings.Contains(all, "«type»") || c.has("deaf") && strings.Contains(all, "«!") {
-			c = pick(w, cells)
+		c := pickOne(w, cells)
+		for c.fields["typ"] == "" && strings.Contains(all, "«type»") || c.hasFlag("deaf") && strings.Contains(all, "«!") {
+			c = pickOne(w, cells)
 		}
 		w.parts = map[string]string{
-			"type": w.expand(c.fields["typ"]), "cell": w.expand(c.code("local")), "celldecl": w.expand(c.code("decl")),
-			"add": w.expand(c.code("add")), "read": w.expand(c.fields["read"]),
+			"type": w.expand(c.fields["typ"]), "cell": w.expand(c.codeLines("local")), "celldecl": w.expand(c.codeLines("decl")),
+			"add": w.expand(c.codeLines("add")), "read": w.expand(c.fields["read"]),
 		}
 		w.shape += ": " + c.name
 	}
@@ -173,7 +173,7 @@ const sideBySide = `t.Run("both", func(t *testing.T) {
 // the first two side by side.
 func (w *writer) testFunction(p *program, calls []string) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "func %s(t *testing.T) {\n", p.entry())
+	fmt.Fprintf(&b, "func %s(t *testing.T) {\n", p.entryName())
 	if !p.alone && w.rng.IntN(3) > 0 {
 		b.WriteString("t.Parallel()\n")
 	}

@@ -35,18 +35,18 @@ type alarm struct {
 // tally counts twins of one kind.
 type tally struct{ programs, caught, byRace int }
 
-// sum sums up the batches of racy programs, or of correct ones.
-func sum(batches []*batch, racy bool) *results {
+// sumBatches sums up the batches of racy programs, or of correct ones.
+func sumBatches(batches []*batch, racy bool) *results {
 	r := &results{places: map[string]*tally{}}
 	for _, b := range batches {
 		if b.programs[0].racy == racy {
-			r.add(b)
+			r.addBatch(b)
 		}
 	}
 	return r
 }
 
-func (r *results) add(b *batch) {
+func (r *results) addBatch(b *batch) {
 	r.programs += len(b.programs)
 	r.took += b.took
 	r.problems = append(r.problems, b.problems...)
@@ -87,7 +87,7 @@ func (r *results) addTwins(b *batch, confirmed map[*program][]*finding.Finding) 
 	// A finding at accesses that the generator did not unorder is false.
 	for p, findings := range confirmed {
 		for _, f := range findings {
-			if p == nil || !p.hits(f) {
+			if p == nil || !p.namesRace(f) {
 				r.falsely = append(r.falsely, alarm{p, f})
 			}
 		}
@@ -105,7 +105,7 @@ func (r *results) addTwins(b *batch, confirmed map[*program][]*finding.Finding) 
 			r.places[what] = t
 		}
 		t.programs++
-		if slices.ContainsFunc(confirmed[p], p.hits) {
+		if slices.ContainsFunc(confirmed[p], p.namesRace) {
 			t.caught++
 			r.caught++
 		} else {
@@ -125,7 +125,7 @@ lacks one synchronisation, and is caught where a finding names accesses that rac
 
 // report returns the document, and reports whether all bars are held.
 func report(batches []*batch, o options) (text string, ok bool) {
-	correct, twins := sum(batches, false), sum(batches, true)
+	correct, twins := sumBatches(batches, false), sumBatches(batches, true)
 	var b strings.Builder
 	b.WriteString(page.Head("Generated programs", "torture", about))
 	fmt.Fprintf(&b, "- %d runs of each program; windows of about %s, for at most %d %% of the plain time,",
@@ -139,8 +139,8 @@ func report(batches []*batch, o options) (text string, ok bool) {
 		twins.writeTwins(&b, o)
 	}
 	for _, r := range []*results{correct, twins} {
-		list(&b, "Faults of the generator", r.generator)
-		list(&b, "What failed beside", r.problems)
+		writeList(&b, "Faults of the generator", r.generator)
+		writeList(&b, "What failed beside", r.problems)
 	}
 	ok = len(correct.falsely)+len(correct.changed)+len(correct.generator)+len(correct.problems) == 0 &&
 		len(twins.falsely)+len(twins.problems) == 0 && twins.caught*100 >= o.least*twins.programs
@@ -167,7 +167,7 @@ func (r *results) writeCorrect(b *strings.Builder, o options) {
 	fmt.Fprintf(b, "| %d | %d | %d | %d |", r.programs, r.programs*o.runs, races, len(r.falsely)-races)
 	fmt.Fprintf(b, " %d | %d | %d | %s |\n", len(r.changed), r.predicted, r.suspected, r.took.Round(time.Second))
 	r.writeAlarms(b)
-	list(b, "Changed behaviour", r.changed)
+	writeList(b, "Changed behaviour", r.changed)
 }
 
 func (r *results) writeTwins(b *strings.Builder, o options) {
@@ -188,7 +188,7 @@ func (r *results) writeTwins(b *strings.Builder, o options) {
 	for _, p := range r.missed {
 		missed = append(missed, fmt.Sprintf("%s: seed %d", p.broken, p.seed))
 	}
-	list(b, "Missed", missed)
+	writeList(b, "Missed", missed)
 }
 
 func (*results) raceShare(n int, o options) string {
@@ -217,13 +217,13 @@ func (r *results) writeAlarms(b *strings.Builder) {
 		}
 		lines = append(lines, line)
 	}
-	list(b, "Confirmed falsely", lines)
+	writeList(b, "Confirmed falsely", lines)
 }
 
 func percent(n, of int) float64 { return 100 * float64(n) / float64(of) }
 
-// list writes a list with a title, unless it is empty.
-func list(b *strings.Builder, title string, lines []string) {
+// writeList writes a list with a title, unless it is empty.
+func writeList(b *strings.Builder, title string, lines []string) {
 	if len(lines) == 0 {
 		return
 	}

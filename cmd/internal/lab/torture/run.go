@@ -40,7 +40,7 @@ func (b *batch) measure(ctx context.Context, o options) error {
 	b.byFile, b.tests = map[string]*program{}, map[string]*program{}
 	b.failed, b.raced = map[*program]string{}, map[*program]bool{}
 	for _, p := range b.programs {
-		b.byFile[p.file()], b.tests[p.test()] = p, p
+		b.byFile[p.fileName()], b.tests[p.testName()] = p, p
 	}
 	if o.norace {
 		b.runPlain(ctx)
@@ -80,7 +80,7 @@ func (b *batch) noteFailures(out string, passed bool) {
 		}
 	}
 	if !passed && len(failed) == 0 {
-		b.problems = append(b.problems, "go test: "+tail(out))
+		b.problems = append(b.problems, "go test: "+lastLines(out))
 	}
 }
 
@@ -145,12 +145,13 @@ func (b *batch) runMonitored(ctx context.Context, o options) {
 	}
 	// The output, for a person.
 	if o.keep != "" {
-		b.problems = append(b.problems, keep(filepath.Join(o.keep, filepath.Base(b.dir)), stdout.Bytes(), stderr.Bytes())...)
+		stem := filepath.Join(o.keep, filepath.Base(b.dir))
+		b.problems = append(b.problems, keepOutput(stem, stdout.Bytes(), stderr.Bytes())...)
 	}
 	// A document that cannot be read is a crash.
 	var d document
 	if jsonErr := json.Unmarshal(stdout.Bytes(), &d); jsonErr != nil {
-		b.problems = append(b.problems, fmt.Sprintf("interlock test: %v: %s", err, tail(stderr.String())))
+		b.problems = append(b.problems, fmt.Sprintf("interlock test: %v: %s", err, lastLines(stderr.String())))
 		return
 	}
 	b.findings, b.failures, b.suspected = d.Findings, d.Failures, d.Coverage.Unobserved
@@ -160,8 +161,8 @@ func (b *batch) runMonitored(ctx context.Context, o options) {
 	}
 }
 
-// keep writes the output to stem.json and stem.txt, and returns the errors.
-func keep(stem string, stdout, stderr []byte) (problems []string) {
+// keepOutput writes the output to stem.json and stem.txt, and returns the errors.
+func keepOutput(stem string, stdout, stderr []byte) (problems []string) {
 	for ext, text := range map[string][]byte{".json": stdout, ".txt": stderr} {
 		if err := os.WriteFile(stem+ext, text, 0o644); err != nil {
 			problems = append(problems, err.Error())
@@ -183,13 +184,13 @@ func (b *batch) confirmed() map[*program][]*finding.Finding {
 	return by
 }
 
-// hits reports whether a finding names the accesses that race in p.
-func (p *program) hits(f *finding.Finding) bool {
+// namesRace reports whether a finding names the accesses that race in p.
+func (p *program) namesRace(f *finding.Finding) bool {
 	return len(f.Accesses) > 1 && p.racing[f.Accesses[0].Line] && p.racing[f.Accesses[1].Line]
 }
 
-// tail returns the last lines of an output.
-func tail(out string) string {
+// lastLines returns the last lines of an output.
+func lastLines(out string) string {
 	lines := strings.Split(strings.TrimSpace(out), "\n")
 	return strings.Join(lines[max(0, len(lines)-12):], "\n")
 }

@@ -46,7 +46,7 @@ type options struct {
 
 // Run runs the tool. It reports whether all bars are held.
 func Run(ctx context.Context, args []string) (held bool, err error) {
-	o := parse(args)
+	o := parseFlags(args)
 	correct, racy := o.programs()
 	if o.write != "" {
 		return true, layOut(o.write, append(correct, racy...))
@@ -72,8 +72,8 @@ func Run(ctx context.Context, args []string) (held bool, err error) {
 	return held, page.Write(o.out, text)
 }
 
-// parse reads the flags.
-func parse(args []string) (o options) {
+// parseFlags reads the flags.
+func parseFlags(args []string) (o options) {
 	flags := flag.NewFlagSet("lab torture", flag.ExitOnError)
 	// The programs to generate.
 	flags.IntVar(&o.correct, "correct", 3000, "correct programs")

@@ -110,7 +110,7 @@ func TestProgramsPass(t *testing.T) {
 		cmd := exec.CommandContext(t.Context(), "go", "test", "-vet=off", "-timeout=2m", ".")
 		cmd.Dir = dir
 		if out, err := cmd.CombinedOutput(); err != nil {
-			t.Errorf("racy: %v: %v\n%s", racy, err, tail(string(out)))
+			t.Errorf("racy: %v: %v\n%s", racy, err, lastLines(string(out)))
 		}
 	}
 }
@@ -130,7 +130,7 @@ func TestHits(t *testing.T) {
 	}{
 		{at(3, 5), true}, {at(3, 3), true}, {at(3, 4), false}, {at(4, 5), false}, {at(3), false},
 	} {
-		if got := p.hits(c.f); got != c.want {
+		if got := p.namesRace(c.f); got != c.want {
 			t.Errorf("%v: %v, want %v", c.f.Accesses, got, c.want)
 		}
 	}
@@ -142,7 +142,7 @@ func TestReport(t *testing.T) {
 	confirm := func(p *program, code finding.Code, lines ...int) *finding.Finding {
 		f := &finding.Finding{Code: code, Status: finding.Confirmed, Title: "what it is"}
 		for _, l := range lines {
-			f.Accesses = append(f.Accesses, finding.Access{Position: finding.Position{File: p.file(), Line: l}})
+			f.Accesses = append(f.Accesses, finding.Access{Position: finding.Position{File: p.fileName(), Line: l}})
 		}
 		return f
 	}
@@ -150,8 +150,8 @@ func TestReport(t *testing.T) {
 	racy := &program{seed: 2, name: "racy000002", racy: true, broken: "pipeline: too late", racing: map[int]bool{7: true}}
 	missed := &program{seed: 4, name: "racy000004", racy: true, broken: "mutex; field; WaitGroup: no lock"}
 	batches := []*batch{
-		{programs: []*program{clean}, byFile: map[string]*program{clean.file(): clean}},
-		{programs: []*program{racy, missed}, byFile: map[string]*program{racy.file(): racy}},
+		{programs: []*program{clean}, byFile: map[string]*program{clean.fileName(): clean}},
+		{programs: []*program{racy, missed}, byFile: map[string]*program{racy.fileName(): racy}},
 	}
 	batches[0].findings = []*finding.Finding{confirm(clean, "IL1000", 1, 2)}
 	batches[1].findings = []*finding.Finding{confirm(racy, "IL1000", 7, 7), confirm(racy, "IL2003", 7, 9)}

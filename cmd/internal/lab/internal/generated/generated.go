@@ -30,7 +30,7 @@ func Write(dir string, packages, last int) error {
 		at := filepath.Join(dir, Package(i))
 		errs = append(errs, os.MkdirAll(at, 0o755),
 			os.WriteFile(filepath.Join(at, "p.go"), []byte(source(i, types)), 0o644),
-			os.WriteFile(filepath.Join(at, "p_test.go"), []byte(test(i)), 0o644))
+			os.WriteFile(filepath.Join(at, "p_test.go"), []byte(testSource(i)), 0o644))
 	}
 	return errors.Join(errs...)
 }
@@ -113,7 +113,7 @@ func (t *T#) Run(names <-chan string) {
 func (t *T#) Wait() { <-t.done }
 `
 
-func test(i int) string {
+func testSource(i int) string {
 	return fmt.Sprintf(`package %s
 
 import "testing"

@@ -48,10 +48,10 @@ func Parse(markdown string) Document {
 			end()
 			now = &Section{Heading: heading(text)}
 		case isTable && !inTable:
-			now.Tables = append(now.Tables, Grid{Columns: cells(text)})
+			now.Tables = append(now.Tables, Grid{Columns: splitRow(text)})
 		case isTable && !isRule(text):
 			t := &now.Tables[len(now.Tables)-1]
-			t.Rows = append(t.Rows, cells(text))
+			t.Rows = append(t.Rows, splitRow(text))
 		case isTable, text == "":
 			// The line between the head and the rows, or between two paragraphs.
 		case inParagraph && !strings.HasPrefix(text, "- "):
@@ -73,8 +73,8 @@ func isRule(line string) bool {
 	return strings.Trim(line, "|-: ") == "" && strings.Contains(line, "---")
 }
 
-// cells splits a row of a table.
-func cells(line string) []string {
+// splitRow splits a row of a table.
+func splitRow(line string) []string {
 	line = strings.TrimSuffix(strings.TrimPrefix(line, "|"), "|")
 	line = strings.ReplaceAll(line, `\|`, "\x00")
 	var all []string
@@ -105,21 +105,21 @@ func (d Document) Encode() ([]byte, error) {
 	w := &writer{b: &b}
 	w.printf("{\n\t\"title\": %s,\n\t\"sections\": [", d.Title)
 	for i, s := range d.Sections {
-		w.printf(comma(i) + "\n\t\t{")
+		w.printf(writeComma(i) + "\n\t\t{")
 		w.printf("\"heading\": %s", s.Heading)
 		if len(s.Text) > 0 {
 			w.printf(",\n\t\t\t\"text\": [")
 			for j, paragraph := range s.Text {
-				w.printf(comma(j)+"\n\t\t\t\t%s", paragraph)
+				w.printf(writeComma(j)+"\n\t\t\t\t%s", paragraph)
 			}
 			w.printf("\n\t\t\t]")
 		}
 		if len(s.Tables) > 0 {
 			w.printf(",\n\t\t\t\"tables\": [")
 			for j, t := range s.Tables {
-				w.printf(comma(j)+"\n\t\t\t\t{\"columns\": %s, \"rows\": [", t.Columns)
+				w.printf(writeComma(j)+"\n\t\t\t\t{\"columns\": %s, \"rows\": [", t.Columns)
 				for k, row := range t.Rows {
-					w.printf(comma(k)+"\n\t\t\t\t\t%s", row)
+					w.printf(writeComma(k)+"\n\t\t\t\t\t%s", row)
 				}
 				w.printf("\n\t\t\t\t]}")
 			}
@@ -131,8 +131,8 @@ func (d Document) Encode() ([]byte, error) {
 	return b.Bytes(), w.err
 }
 
-// comma separates the i-th element of an array from the one before.
-func comma(i int) string {
+// writeComma separates the i-th element of an array from the one before.
+func writeComma(i int) string {
 	if i == 0 {
 		return ""
 	}

@@ -43,7 +43,7 @@ func BuildRace(ctx context.Context, dir, tmp string) (*Race, error) {
 // Hits returns how many of a number of runs report a race. function is the only
 // one that runs; "" stands for all. It returns 0 where the binary is missing.
 func (r *Race) Hits(ctx context.Context, function string, runs int, timeout time.Duration) (hits int) {
-	hits, _ = r.count(ctx, function, runs, timeout, func(out []byte, err error) bool {
+	hits, _ = r.countReports(ctx, function, runs, timeout, func(out []byte, err error) bool {
 		return bytes.Contains(out, []byte("WARNING: DATA RACE"))
 	})
 	return hits
@@ -51,10 +51,10 @@ func (r *Race) Hits(ctx context.Context, function string, runs int, timeout time
 
 // Failures returns how many of a number of runs fail, for a race or for anything else, and the first of these, from 1.
 func (r *Race) Failures(ctx context.Context, function string, runs int, timeout time.Duration) (n, first int) {
-	return r.count(ctx, function, runs, timeout, func(_ []byte, err error) bool { return err != nil })
+	return r.countReports(ctx, function, runs, timeout, func(_ []byte, err error) bool { return err != nil })
 }
 
-func (r *Race) count(ctx context.Context, function string, runs int, timeout time.Duration,
+func (r *Race) countReports(ctx context.Context, function string, runs int, timeout time.Duration,
 	counts func(out []byte, err error) bool) (n, first int) {
 	if r.Missing != "" {
 		return 0, 0
