@@ -118,6 +118,7 @@ func (j *judge) judgeMixed(v *Variable) {
 			knowsBetter(v, a) {
 			continue
 		}
+		// The first atomic access of another package that nothing keeps from running beside a is enough for a pair.
 		i := slices.IndexFunc(v.Accesses, func(b *Access) bool {
 			return b.Atomic() && b.Package != a.Package && finding.Conflicts(a.Mode, b.Mode) &&
 				maySame(a, b) && !areExcluded(a, b) &&
