@@ -210,8 +210,8 @@ type Access struct {
 	// Locks are the locks known to be held: access paths such as "c.mu",
 	// with " (read)" where only the read side is held.
 	Locks []string `json:"locks,omitempty"`
-	// Role is the goroutine that runs this code, in words: "goroutine started at …", "called from any
-	// goroutine". Empty where nothing is known.
+	// Role is the goroutine that runs this code, in words: "goroutine started at …", "any goroutine
+	// may call it". Empty where nothing is known.
 	Role      string     `json:"role,omitempty"`
 	Goroutine *Goroutine `json:"goroutine,omitempty"` // as seen in a run
 	// Step is the place of the access in the interleaving that a run has shown, from 1; 0 is none. Of a split

@@ -161,7 +161,8 @@ func (t *tally) endedBy(cfg *Config, races []*finding.Finding) (all []*finding.F
 		if same >= 0 {
 			races[same].Evidence.Harmful = true
 			races[same].Notes = append(races[same].Notes,
-				fmt.Sprintf("%d of the runs ended there with the runtime's error %q", f.Evidence.Hits, at.text))
+				fmt.Sprintf("%d of the runs ended at %s:%d with the runtime's error %q", f.Evidence.Hits, f.Accesses[0].File,
+					f.Accesses[0].Line, at.text))
 			continue
 		}
 		all = append(all, f)

@@ -65,7 +65,7 @@ func (l *List) roleOf(a *Access) string {
 	r := l.Graph.Roles(a.Fn)
 	switch {
 	case r.API:
-		return "called from any goroutine"
+		return "any goroutine may call it"
 	case len(r.Goroutines) > 0:
 		return "goroutine started at " + l.shortRole(r.Goroutines[0])
 	case r.Main:

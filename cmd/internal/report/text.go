@@ -62,7 +62,7 @@ func (t *text) finding(f *finding.Finding, headline string) {
 	}
 	if len(f.Accesses) == 1 && f.Code < finding.LockCycle &&
 		(f.Evidence == nil || f.Evidence.Error == "" && f.Evidence.Blocked == "") {
-		t.line("    in two goroutines at once")
+		t.line("    %s", atOnce(f))
 	}
 	for i := range f.Cycle {
 		t.edge(&f.Cycle[i])
@@ -76,6 +76,14 @@ func (t *text) finding(f *finding.Finding, headline string) {
 			t.prose("    note: ", n)
 		}
 	}
+}
+
+// atOnce returns in words that both sides of f are one access.
+func atOnce(f *finding.Finding) string {
+	if f.Status == finding.Suspected {
+		return "where two goroutines come to it at once"
+	}
+	return "in two goroutines at once"
 }
 
 // said reports whether the reader knows what the note says.
