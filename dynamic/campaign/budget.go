@@ -90,7 +90,9 @@ func (c *campaign) bound(n int) {
 		most = min(left, child.Stretch(most, c.cfg.Budget))
 	}
 	c.progress(Event{
-		Kind: Bounded, Run: n, Runs: c.cfg.Runs, Elapsed: c.asLoaded(most), Replays: c.asLoaded(t.kept()),
+		Kind: Bounded, Run: n, Runs: c.cfg.Runs, Elapsed: c.asLoaded(most),
+		// What the runs leave is for searches and replays.
+		Replays: c.asLoaded(max(t.allowed()-c.tests.Spent-most, t.kept())),
 	})
 }
 

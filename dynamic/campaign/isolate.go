@@ -3,19 +3,16 @@ package campaign
 import (
 	"cmp"
 	"context"
-	"errors"
 	"maps"
 	"path/filepath"
 	"slices"
 	"strings"
 	"time"
 
-	"github.com/interlock-go/interlock/analyzers/finding"
 	"github.com/interlock-go/interlock/atomicsets/plan"
 	"github.com/interlock-go/interlock/dynamic/build"
 	"github.com/interlock-go/interlock/dynamic/campaign/arm"
 	"github.com/interlock-go/interlock/dynamic/campaign/internal/crossing"
-	"github.com/interlock-go/interlock/dynamic/campaign/internal/recorded"
 )
 
 // A test that fails under noise alone, and that no finding explains, is run again with one pause at a time, until a
@@ -36,73 +33,7 @@ const (
 	mostUnclear = 2
 	// mostCrossings is how many are tried of one place.
 	mostCrossings = 4
-	// isolateLimit bounds the search for what one test fails by.
-	isolateLimit = 12 * time.Second
-	// probeLimit does so for a package whose tests have not failed, beside the time that they take under the
-	// happens-before engine.
-	probeLimit = 4 * time.Second
 )
-
-// isolate makes the runs for each package with such a test.
-func (c *campaign) isolate(ctx context.Context) {
-	if !c.cfg.auto() || len(c.cfg.Pauses)+len(c.cfg.Hold) > 0 {
-		return
-	}
-	c.finish() // what is confirmed by now needs no search
-	for i := range c.result.Packages {
-		pkg := &c.result.Packages[i]
-		limit := c.timeToIsolate(pkg)
-		if limit == 0 || !c.cfg.Binaries[i].Monitored || c.isConfirmed(pkg) {
-			continue
-		}
-		s := &isolation{
-			campaign: c, pkg: pkg, binary: c.cfg.Binaries[i], test: c.testToIsolate(pkg), uses: LockUses(c.seen.pkgs),
-			end: time.Now().Add(min(c.replayTime(1)/2, limit)), unclear: map[arm.Visit]int{},
-		}
-		found, err := s.search(ctx)
-		if err != nil && !errors.Is(err, recorded.ErrNotRecorded) { // a campaign of the past had less time
-			c.problem("looking for why the tests of %s fail under noise: %v", pkg.Package, err)
-		}
-		if found != nil {
-			c.seen.isolated = append(c.seen.isolated, found)
-		}
-	}
-}
-
-// timeToIsolate returns for how long it is to be found out why tests of the package fail; 0 is not at all: no two
-// goroutines of theirs have come to one variable, or they fail without noise, or in another way.
-func (c *campaign) timeToIsolate(pkg *PackageResult) time.Duration {
-	f := pkg.UnderNoiseFirst
-	switch {
-	case pkg.Plain != Passed, f == nil && len(pkg.learned.gaps) == 0:
-		return 0
-	case f == nil:
-		return probeLimit + c.time.exact
-	case f.Outcome != Failed && f.Outcome != Panicked:
-		return 0
-	}
-	return isolateLimit
-}
-
-// isConfirmed reports whether a finding may say why tests of the package fail.
-func (c *campaign) isConfirmed(pkg *PackageResult) bool {
-	return slices.ContainsFunc(c.result.Findings, func(f *finding.Finding) bool {
-		return f.Status == finding.Confirmed && f.Evidence.Test == pkg.Package
-	})
-}
-
-// choosesTest reports whether one test may run alone: the user has chosen none.
-func (c *campaign) choosesTest() bool {
-	return !strings.Contains(strings.Join(goFlags(c.cfg), " "), "-run=")
-}
-
-// testToIsolate returns the test that fails under noise, as a pattern: "" is all of them.
-func (c *campaign) testToIsolate(pkg *PackageResult) string {
-	if len(pkg.Tests) == 0 || !c.choosesTest() {
-		return ""
-	}
-	return pkg.Tests[0]
-}
 
 // isolation is the search for why the tests of a package fail.
 type isolation struct {
@@ -114,8 +45,9 @@ type isolation struct {
 	uses    map[uint64]LockUse
 	runs    int
 	tried   int
-	unclear map[arm.Visit]int // how often the test has failed by a pause there, and nothing crosses
-	visits  map[arm.Place]int // the latest visit that a goroutine has made, in an order of the goroutines
+	unclear map[arm.Visit]int         // how often the test has failed by a pause there, and nothing crosses
+	seenAt  map[arm.Visit]*failuresAt // of each place with a failing run
+	visits  map[arm.Place]int         // the latest visit that a goroutine has made, in an order of the goroutines
 }
 
 // search goes through the places.
@@ -261,6 +193,7 @@ func (s *isolation) failure(ctx context.Context, at arm.Visit, order int) (*isol
 		if r.held {
 			s.visits[at.Place] = max(s.visits[at.Place], at.Nth, 1)
 		}
+		s.countAt(at, r)
 		if r.failed {
 			failures++
 			if s.test == "" && len(r.tests) > 0 && s.choosesTest() {

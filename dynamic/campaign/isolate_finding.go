@@ -21,12 +21,12 @@ func (t *tally) isolatedFinding(cfg *Config, e *explained) *finding.Finding {
 	}
 	first, came, last := t.access(cfg, side(&e.First)), t.access(cfg, side(&e.Came)), t.access(cfg, side(&e.Last))
 	first.Step, came.Step, last.Step = 1, 2, 3
+	first.Locks, came.Locks, last.Locks = t.locksOf(e.Held[0]), t.locksOf(e.Held[1]), t.locksOf(e.Held[2])
 	words := wordsOf(t.kindOf(e))
 	v := finding.Variable(t.plan.Site(e.First.Site).Variable)
-	at := t.positionOf(e.at.Place)
 	f := &finding.Finding{
 		Code: words.code, Status: finding.Confirmed,
-		Title:    fmt.Sprintf("%s of %s split by a remote %s (%s)", words.both, v, plainVerb(came.Mode), e.pattern()),
+		Title:    t.isolatedTitle(e, words, plainVerb(came.Mode)),
 		Message:  t.isolatedStory(cfg, e, words, &first, &came, &last),
 		Variable: v,
 		Accesses: []finding.Access{last, first, came},
@@ -40,9 +40,38 @@ func (t *tally) isolatedFinding(cfg *Config, e *explained) *finding.Finding {
 			Seed:  e.seed, Test: e.pkg, Harmful: true, Pattern: e.pattern(),
 		},
 	}
-	f.Notes = append(f.Notes, e.counted(at))
+	f.Notes = append(f.Notes, t.counted(e))
 	t.replaysPause(cfg, e, f)
 	return f
+}
+
+// isolatedTitle names each variable of the section, and the pattern where there is one.
+func (t *tally) isolatedTitle(e *explained, words words, came string) string {
+	first := finding.Variable(t.plan.Site(e.First.Site).Variable)
+	last := finding.Variable(t.plan.Site(e.Last.Site).Variable)
+	switch {
+	case first == last:
+		return fmt.Sprintf("%s of %s split by a remote %s (%s)", words.both, first, came, e.pattern())
+	case words.code == finding.TestAndUse:
+		return fmt.Sprintf("test of %s and access of %s split by a remote %s", first, last, came)
+	}
+	return fmt.Sprintf("%s of %s and %s split by a remote %s", words.both, first, last, came)
+}
+
+// locksOf returns the locks acquired at uses, as accesses have them.
+func (t *tally) locksOf(held []uint64) (names []string) {
+	uses := LockUses(t.pkgs)
+	for _, id := range held {
+		u := uses[id]
+		name := u.Expr
+		if u.Method == "RLock" {
+			name += " (read)"
+		}
+		if u.Expr != "" && !slices.Contains(names, name) {
+			names = append(names, name)
+		}
+	}
+	return names
 }
 
 // replaysPause sets in f the command that holds goroutines where the test fails by that.
@@ -57,6 +86,16 @@ func (t *tally) pauseText(v arm.Visit) string {
 	text := fmt.Sprintf("%s@%v", t.positionOf(v.Place), pauseLength)
 	if v.Nth > 0 {
 		text += fmt.Sprintf("/%d", v.Nth)
+	}
+	return text
+}
+
+// visitText names a visit in words.
+func (t *tally) visitText(v arm.Visit) string {
+	at := t.positionOf(v.Place)
+	text := fmt.Sprintf("%s:%d", at.File, at.Line)
+	if v.Nth > 0 {
+		text += fmt.Sprintf(", where a goroutine comes there the %s time,", ordinals[v.Nth])
 	}
 	return text
 }
@@ -90,7 +129,7 @@ func (t *tally) earlyFinding(cfg *Config, e *explained) *finding.Finding {
 			Seed:  e.seed, Test: e.pkg, Harmful: true,
 		},
 	}
-	f.Notes = append(f.Notes, e.counted(t.positionOf(e.at.Place)))
+	f.Notes = append(f.Notes, t.counted(e))
 	t.replaysPause(cfg, e, f)
 	return f
 }
@@ -148,14 +187,41 @@ func (t *tally) isolatedStory(
 	cfg *Config, e *explained, words words, first, came, last *finding.Access,
 ) string {
 	text := fmt.Sprintf("Goroutine %d was to %s in %s (%s)", e.First.GID, t.act(first), first.Function, words.entry)
-	text += fmt.Sprintf(" and, later in %s, to %s (%s). In between goroutine %d was to %s in %s",
-		functionOf(e), t.act(last), words.end, e.Came.GID, t.act(came), came.Function)
-	if e.Went.Site != e.Came.Site {
-		went := t.access(cfg, side(&e.Went))
-		text += ", and to " + t.act(&went)
+	end := words.end
+	if t.plan.Site(e.First.Site).Variable != t.plan.Site(e.Last.Site).Variable {
+		end = "the second" // of another variable than the one that is tested
 	}
-	return text + fmt.Sprintf("; no serial order of the two has this result: %s. %s fails by that.", e.pattern(),
-		whichTest(e))
+	text += fmt.Sprintf(" and, later in %s, to %s (%s). In between goroutine %d was to %s in %s",
+		functionOf(e), t.act(last), end, e.Came.GID, t.act(came), came.Function)
+	// One access of the other goroutine, or two: one after the first of the section, and one before its second.
+	went := t.access(cfg, side(&e.Went))
+	switch {
+	case e.Went.Site != e.Came.Site:
+		text += fmt.Sprintf(", and to %s in %s: it comes after the one and before the other, as in no serial order",
+			t.act(&went), went.Function)
+	case e.Went.Addr != e.Came.Addr:
+		text += fmt.Sprintf(", and to %s of another object: it comes after the one and before the other, as in no serial "+
+			"order", t.act(&went))
+	default:
+		text += "; no serial order of the two has this result: " + e.pattern()
+	}
+	return text + fmt.Sprintf(". %s by that%s.", t.failsOf(e), after(e.said))
+}
+
+// after returns the words of a test behind a colon.
+func after(said string) string {
+	if said == "" {
+		return ""
+	}
+	return ": " + said
+}
+
+// failsOf says that the test fails, or all of them do.
+func (t *tally) failsOf(e *explained) string {
+	if e.test == "" {
+		return whichTest(e) + " fail"
+	}
+	return whichTest(e) + " fails"
 }
 
 func whichTest(e *explained) string {
@@ -172,21 +238,17 @@ func (f failures) String() string { return finding.OfRuns(f.failed, f.runs) }
 var ordinals = [...]string{2: "second", 3: "third"}
 
 // counted reports what the runs have shown.
-func (e *explained) counted(at finding.Position) string {
-	test := whichTest(e)
+func (t *tally) counted(e *explained) string {
+	test := whichTest(e) + " fails"
 	if e.test == "" {
-		test = "the tests"
+		test = "the tests fail"
 	}
 	said := ""
 	if e.said != "" {
 		said = fmt.Sprintf(" (%s)", e.said)
 	}
-	visit := ""
-	if e.at.Nth > 0 {
-		visit = fmt.Sprintf(", where a goroutine comes there the %s time", ordinals[e.at.Nth])
-	}
-	text := fmt.Sprintf("with a pause of %v before %s:%d%s, %s fails in %s%s; in %s with the same pause where the other "+
-		"goroutine is kept away ", pauseLength, at.File, at.Line, visit, test,
+	text := fmt.Sprintf("with a pause of %v before %s, %s in %s%s; in %s with the same pause where the other "+
+		"goroutine is kept away ", pauseLength, strings.TrimSuffix(t.visitText(e.at), ","), test,
 		e.counts[pausedInside], said, e.counts[pausedApart])
 	if e.IsEarly() {
 		return text + "until the store"
@@ -209,7 +271,10 @@ func (t *tally) withIsolated(cfg *Config, all []*finding.Finding) []*finding.Fin
 	for _, e := range t.isolated {
 		f := t.isolatedFinding(cfg, e)
 		same := slices.IndexFunc(all, func(g *finding.Finding) bool {
-			return g.Section != nil && f.Section != nil && g.Variable == f.Variable &&
+			if f.Section == nil {
+				return g.Code == f.Code && g.Variable == f.Variable
+			}
+			return g.Section != nil && g.Variable == f.Variable &&
 				g.Section.Function == f.Section.Function && strings.HasPrefix(string(g.Code), "IL2")
 		})
 		if same >= 0 {

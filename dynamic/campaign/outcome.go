@@ -45,6 +45,8 @@ type PackageResult struct {
 	UnderNoise      int
 	UnderNoiseFirst *Failure
 	Tests           []string
+	// Unexplained are those of them, and tests that fail by a pause at one place alone, of which nothing shows why.
+	Unexplained []Unexplained
 	// Strength is what the noise was weakened to in the end, in microseconds,
 	// since the tests depend on timing; 0 if it was not.
 	Strength int

@@ -26,7 +26,8 @@ func (t *tally) sectionFinding(
 	words := wordsOf(section.Kind)
 	f := &finding.Finding{
 		Code: words.code, Status: finding.Predicted,
-		Title:    fmt.Sprintf("%s of %s split by a remote %s (%s)", words.both, v, plainVerb(remote.Mode), pattern),
+		Title: fmt.Sprintf("%s of %s split by a remote %s (%s)", words.both, variablesOf(section), plainVerb(remote.Mode),
+			pattern),
 		Message:  words.story(t, best, pattern, &entry, &remote, &end),
 		Variable: v,
 		Accesses: []finding.Access{end, entry, remote},
@@ -171,8 +172,24 @@ func (w words) story(t *tally, best *sighting, pattern string, entry, remote, en
 		return fmt.Sprintf("%s. Then %s, and before goroutine %d came to %s, it panicked: %s.",
 			owner, other, s.Entry.GID, w.end, best.panicked.Message)
 	}
-	return fmt.Sprintf("%s and, %v later, to %s (%s). In between %s; no serial order of the two has this result: %s.%s",
-		owner, roughly(time.Duration(s.GapNS)), t.act(end), w.end, other, pattern, w.effect(best))
+	text := fmt.Sprintf("%s and, %v later, to %s (%s). In between %s", owner, roughly(time.Duration(s.GapNS)), t.act(end),
+		w.end, other)
+	// Three accesses of two variables have a serial order by themselves: what is wrong is that they belong together.
+	if s.End != nil && t.plan.Site(s.Entry.Site).Variable != t.plan.Site(s.End.Site).Variable {
+		return text + ", so between two accesses of variables that may belong together." + w.effect(best)
+	}
+	return fmt.Sprintf("%s; no serial order of the two has this result: %s.%s", text, pattern, w.effect(best))
+}
+
+// variablesOf names the variables of a section.
+func variablesOf(section *plan.Section) string {
+	var names []string
+	for _, v := range section.Variables {
+		if name := finding.Variable(v).String(); !slices.Contains(names, name) {
+			names = append(names, name)
+		}
+	}
+	return strings.Join(names, " and ")
 }
 
 // effect returns the outcome.

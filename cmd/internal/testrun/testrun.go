@@ -252,7 +252,7 @@ func watch(p *progress.Reporter, verbose bool) func(campaign.Event) {
 			at(e, "")
 		case campaign.Bounded:
 			if e.Run == 1 && e.Runs > 1 {
-				p.Line("at most about %s: %s; then at most about %s of replays, if there are findings",
+				p.Line("at most about %s: %s; then at most about %s of searches for why tests fail, and of replays",
 					inWords(e.Elapsed), progress.Count(e.Runs-1, "more run"), inWords(e.Replays))
 			}
 		case campaign.Caught:
@@ -525,6 +525,9 @@ func FailureOf(p *campaign.PackageResult, findings bool) string {
 		what, f.Outcome, why, finding.OfRuns(p.UnderNoise, p.Runs), f.Run, f.Seed, f.Strength)
 	if s += waitsOf(f); f.Outcome != campaign.Hung && f.Said != "" {
 		s += fmt.Sprintf(" (%s)", f.Said)
+	}
+	for i := range p.Unexplained {
+		s += "; " + p.Unexplained[i].String()
 	}
 	switch {
 	case len(p.Spared) > 0 && f.Run < p.Runs:

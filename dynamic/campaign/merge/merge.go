@@ -121,6 +121,7 @@ func add(into, p *campaign.PackageResult) {
 	into.Strength = cmp.Or(p.Strength, into.Strength)
 	into.NoneRan = into.NoneRan && p.NoneRan
 	into.Tests, into.Spared = union(into.Tests, p.Tests), union(into.Spared, p.Spared)
+	into.Unexplained = append(into.Unexplained[:len(into.Unexplained):len(into.Unexplained)], p.Unexplained...)
 	into.LeftOut, into.Skipped = union(into.LeftOut, p.LeftOut), union(into.Skipped, p.Skipped)
 }
 

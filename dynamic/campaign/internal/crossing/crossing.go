@@ -42,6 +42,8 @@ type Crossing struct {
 	// Before is where the goroutine can be held ahead of the section, Out where others can be kept away from it: where
 	// the outermost lock is acquired that they hold, or the access.
 	Before, Out arm.Place
+	// Held are the uses by which First, Came and Last hold locks.
+	Held [3][]uint64
 
 	rank int
 }
@@ -253,6 +255,7 @@ func (f *finder) add(level int, a, b *Step, t1, t2 int) {
 		First: first, Last: last, Came: f.steps[t1], Went: f.steps[t2],
 		Function: first.Frames[level].Function, FirstLine: first.Frames[level].Line, LastLine: last.Frames[level].Line,
 		Before: before, Out: out,
+		Held: [3][]uint64{usesOf(f.heldAt(f.steps, a)), usesOf(f.heldAt(f.steps, &f.steps[t1])), usesOf(f.heldAt(f.runOf(b), b))},
 	}
 	for i := range f.found {
 		if known := &f.found[i]; known.First.Site == first.Site && known.Last.Site == last.Site && known.Out == out {
@@ -283,9 +286,31 @@ func (f *finder) likely(c *Crossing) int {
 // way returns the place at which the goroutine of a step has acquired the outermost lock that it holds there, or else
 // that of the access.
 func (f *finder) way(s *Step) arm.Place {
-	var held []*Step
-	for j := range f.steps {
-		l := &f.steps[j]
+	if held := f.heldAt(f.steps, s); len(held) > 0 {
+		return held[0].At()
+	}
+	return s.At()
+}
+
+// runOf returns the steps of the run that a step is of.
+func (f *finder) runOf(s *Step) []Step {
+	if f.isLater(s) {
+		return f.later
+	}
+	return f.steps
+}
+
+func usesOf(locks []*Step) (uses []uint64) {
+	for _, l := range locks {
+		uses = append(uses, l.Use)
+	}
+	return uses
+}
+
+// heldAt returns the acquisitions of the locks that the goroutine of a step holds there, the outermost first.
+func (f *finder) heldAt(steps []Step, s *Step) (held []*Step) {
+	for j := range steps {
+		l := &steps[j]
 		if l == s {
 			break
 		}
@@ -304,8 +329,5 @@ func (f *finder) way(s *Step) arm.Place {
 			}
 		}
 	}
-	if len(held) > 0 {
-		return held[0].At()
-	}
-	return s.At()
+	return held
 }

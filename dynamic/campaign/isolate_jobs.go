@@ -1,0 +1,131 @@
+package campaign
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/interlock-go/interlock/analyzers/finding"
+	"github.com/interlock-go/interlock/dynamic/campaign/arm"
+	"github.com/interlock-go/interlock/dynamic/campaign/internal/recorded"
+)
+
+const (
+	// isolateLimit bounds the search for what one test fails by.
+	isolateLimit = 12 * time.Second
+	// probeLimit does so for a package whose tests have not failed, beside the time that they take under the
+	// happens-before engine.
+	probeLimit = 4 * time.Second
+	// isolateShare is how much of the time that is left for replays all searches may take.
+	isolateShare = 0.5
+)
+
+// isolationJob is a search to be made.
+type isolationJob struct {
+	index int    // of the package
+	test  string // that fails under noise, as a pattern: "" is all
+	fails bool   // or else no test has failed
+	limit time.Duration
+}
+
+// isolate makes the searches, as far as their share of the campaign's time goes: tests that fail come first, and each of
+// them has its part of what is left.
+func (c *campaign) isolate(ctx context.Context) {
+	if !c.cfg.auto() || len(c.cfg.Pauses)+len(c.cfg.Hold) > 0 {
+		return
+	}
+	c.finish() // what is confirmed by now needs no search
+	jobs := c.isolationJobs()
+	end := time.Now().Add(time.Duration(isolateShare * float64(c.replayTime(1))))
+	failing := 0
+	for _, job := range jobs {
+		if job.fails {
+			failing++
+		}
+	}
+	for i, job := range jobs {
+		left := time.Until(end)
+		if ctx.Err() != nil || left <= 0 {
+			return
+		}
+		if job.fails {
+			left /= time.Duration(failing - i)
+		}
+		c.isolateJob(ctx, job, min(job.limit, left))
+	}
+}
+
+// isolationJobs lists the searches, the most promising first: of packages whose tests have not failed, those in which
+// goroutines have come to most variables within a short time.
+func (c *campaign) isolationJobs() (jobs []isolationJob) {
+	for i := range c.result.Packages {
+		pkg := &c.result.Packages[i]
+		f := pkg.UnderNoiseFirst
+		switch {
+		case pkg.Plain != Passed || !c.cfg.Binaries[i].Monitored:
+			// They fail without noise, too, or nothing is known of their goroutines.
+		case f == nil && len(pkg.learned.gaps) > 0 && !c.isConfirmed(pkg, ""):
+			jobs = append(jobs, isolationJob{index: i, limit: probeLimit + c.time.exact})
+		case f != nil && (f.Outcome == Failed || f.Outcome == Panicked):
+			for _, test := range c.testsToIsolate(pkg) {
+				if !c.isConfirmed(pkg, test) {
+					jobs = append(jobs, isolationJob{index: i, test: test, fails: true, limit: isolateLimit})
+				}
+			}
+		}
+	}
+	slices.SortStableFunc(jobs, func(a, b isolationJob) int {
+		if a.fails != b.fails {
+			return map[bool]int{true: -1, false: 1}[a.fails]
+		}
+		gaps := func(j isolationJob) int { return len(c.result.Packages[j.index].learned.gaps) }
+		return cmp.Compare(gaps(b), gaps(a))
+	})
+	return jobs
+}
+
+// isConfirmed reports whether a finding may say why a test of the package fails; any test, where none is named.
+func (c *campaign) isConfirmed(pkg *PackageResult, test string) bool {
+	return slices.ContainsFunc(c.result.Findings, func(f *finding.Finding) bool {
+		if f.Status != finding.Confirmed || f.Evidence.Test != pkg.Package {
+			return false
+		}
+		shownBy := testOf(f)
+		return test == "" || shownBy == "" || shownBy == test
+	})
+}
+
+// choosesTest reports whether one test may run alone: the user has chosen none.
+func (c *campaign) choosesTest() bool {
+	return !strings.Contains(strings.Join(goFlags(c.cfg), " "), "-run=")
+}
+
+// testsToIsolate returns the tests that fail under noise, as patterns: "" is all of them.
+func (c *campaign) testsToIsolate(pkg *PackageResult) []string {
+	if len(pkg.Tests) == 0 || !c.choosesTest() {
+		return []string{""}
+	}
+	return pkg.Tests
+}
+
+// isolateJob makes one search, and takes up what it has found, or what is known of a test that stays unexplained.
+func (c *campaign) isolateJob(ctx context.Context, job isolationJob, limit time.Duration) {
+	pkg := &c.result.Packages[job.index]
+	s := &isolation{
+		campaign: c, pkg: pkg, binary: c.cfg.Binaries[job.index], test: job.test, uses: LockUses(c.seen.pkgs),
+		end: time.Now().Add(limit), unclear: map[arm.Visit]int{}, seenAt: map[arm.Visit]*failuresAt{},
+	}
+	found, err := s.search(ctx)
+	switch {
+	case errors.Is(err, recorded.ErrNotRecorded): // a campaign of the past had less time
+	case err != nil:
+		c.problem("looking for why the tests of %s fail under noise: %v", pkg.Package, err)
+	case found != nil:
+		c.seen.isolated = append(c.seen.isolated, found)
+	case ctx.Err() == nil && (job.fails || len(s.seenAt) > 0):
+		s.leaveUnexplained(ctx)
+	}
+}
