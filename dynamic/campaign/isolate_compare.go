@@ -149,8 +149,8 @@ func (e *explained) chance() (most float64) {
 // hopeless reports whether the runs so far speak against the split.
 func (e *explained) hopeless() bool {
 	in := e.counts[pausedInside]
-	return in.runs >= hopelessRuns && 4*in.failed < in.runs ||
-		2*max(e.counts[pausedApart].failed, e.counts[pausedAhead].failed) > max(in.failed, 1)
+	return in.runs >= hopelessRuns && (4*in.failed < in.runs ||
+		2*max(e.counts[pausedApart].failed, e.counts[pausedAhead].failed) > max(in.failed, 1))
 }
 
 // testWaits reports whether the test may wait for others to get on by time, or by polling.

@@ -216,7 +216,7 @@ func after(said string) string {
 	return ": " + said
 }
 
-// failsOf says that the test fails, or all of them do.
+// failsOf returns the test, or all of them, with the verb.
 func (t *tally) failsOf(e *explained) string {
 	if e.test == "" {
 		return whichTest(e) + " fail"

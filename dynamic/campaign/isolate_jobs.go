@@ -31,8 +31,8 @@ type isolationJob struct {
 	limit time.Duration
 }
 
-// isolate makes the searches, as far as their share of the campaign's time goes: tests that fail come first, and each of
-// them has its part of what is left.
+// isolate makes the searches, as far as their share of the campaign's time goes: tests that fail come first, and each
+// of them has its part of what is left.
 func (c *campaign) isolate(ctx context.Context) {
 	if !c.cfg.auto() || len(c.cfg.Pauses)+len(c.cfg.Hold) > 0 {
 		return

@@ -526,14 +526,14 @@ func FailureOf(p *campaign.PackageResult, findings bool) string {
 	if s += waitsOf(f); f.Outcome != campaign.Hung && f.Said != "" {
 		s += fmt.Sprintf(" (%s)", f.Said)
 	}
-	for i := range p.Unexplained {
-		s += "; " + p.Unexplained[i].String()
-	}
 	switch {
 	case len(p.Spared) > 0 && f.Run < p.Runs:
 		s += "; later runs were made " + completedHow(p)
 	case p.Strength > 0 && f.Run < p.Runs:
 		s += fmt.Sprintf("; later runs had a strength of at most %d", p.Strength)
+	}
+	for i := range p.Unexplained {
+		s += "; " + p.Unexplained[i].String()
 	}
 	return s
 }

@@ -251,11 +251,14 @@ func (f *finder) together(i, j int) bool {
 func (f *finder) add(level int, a, b *Step, t1, t2 int) {
 	out, before := f.way(&f.steps[min(t1, t2)]), f.way(a)
 	first, last := *a, *b
+	held := [3][]uint64{
+		usesOf(f.heldAt(f.steps, a)), usesOf(f.heldAt(f.steps, &f.steps[t1])), usesOf(f.heldAt(f.runOf(b), b)),
+	}
 	c := Crossing{
 		First: first, Last: last, Came: f.steps[t1], Went: f.steps[t2],
 		Function: first.Frames[level].Function, FirstLine: first.Frames[level].Line, LastLine: last.Frames[level].Line,
 		Before: before, Out: out,
-		Held: [3][]uint64{usesOf(f.heldAt(f.steps, a)), usesOf(f.heldAt(f.steps, &f.steps[t1])), usesOf(f.heldAt(f.runOf(b), b))},
+		Held: held,
 	}
 	for i := range f.found {
 		if known := &f.found[i]; known.First.Site == first.Site && known.Last.Site == last.Site && known.Out == out {
