@@ -42,25 +42,48 @@ func (c *Crossing) ReadsOnly() bool {
 	return c.Came.What == evidence.StepRead && c.Went.What == evidence.StepRead
 }
 
-// comparesAgain reports whether the last access is compared with a variable, which may hold what was read before.
+// comparesAgain reports whether the last access is compared with a value, which may have been read before: by an
+// operator or by a function that is named for it.
 func (c *Crossing) comparesAgain(pkgs []*sites.Package, last *plan.Site) (compares bool) {
 	if c.IsEarly() || c.First.What != evidence.StepRead {
 		return false
 	}
 	inspectFile(pkgs, last.File, func(q *sites.Package, n ast.Node) {
-		b, ok := n.(*ast.BinaryExpr)
-		if !ok || b.Op != token.EQL && b.Op != token.NEQ {
-			return
-		}
-		for _, side := range [2][2]ast.Expr{{b.X, b.Y}, {b.Y, b.X}} {
-			at := q.Fset.PositionFor(side[0].Pos(), false)
-			id, isName := ast.Unparen(side[1]).(*ast.Ident)
-			if at.Line == last.Line && at.Column == last.Column && isName {
-				compares = compares || q.Info.Types[id].Value == nil && !q.Info.Types[id].IsNil()
+		sides := comparedIn(n)
+		for i, side := range sides {
+			at := q.Fset.PositionFor(side.Pos(), false)
+			if at.Line != last.Line || at.Column != last.Column {
+				continue
 			}
+			other := q.Info.Types[sides[1-i]]
+			compares = compares || other.Value == nil && !other.IsNil()
 		}
 	})
 	return compares
+}
+
+// comparedIn returns the two values that n compares, or nil:
+//
+//	s.version != t.begun    strings.EqualFold(have, tag)    bytes.Equal(a, b)    t.Equal(u)
+func comparedIn(n ast.Node) []ast.Expr {
+	switch n := n.(type) {
+	case *ast.BinaryExpr:
+		if n.Op == token.EQL || n.Op == token.NEQ {
+			return []ast.Expr{n.X, n.Y}
+		}
+	case *ast.CallExpr:
+		fun, ok := ast.Unparen(n.Fun).(*ast.SelectorExpr)
+		if !ok || !strings.HasPrefix(fun.Sel.Name, "Equal") {
+			return nil
+		}
+		switch len(n.Args) {
+		case 1:
+			return []ast.Expr{fun.X, n.Args[0]}
+		case 2:
+			return n.Args
+		}
+	}
+	return nil
 }
 
 // isInexact reports whether the comment of a function that one of the goroutines is in says that others may come in.

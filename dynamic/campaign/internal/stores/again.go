@@ -15,12 +15,14 @@ import (
 //	if b.Free() < n { return false }
 //	b.Take(n)
 //	if b.Free() < 0 { b.Take(-n); return false }
+//
+// A function of the package that is called there may ask: its conditions name the variable.
 func (src *Source) looksAgain(section *plan.Section, s *evidence.SplitSection) bool {
 	entry, end := src.places(section, s)
 	for _, p := range src.Packages {
 		for _, f := range p.Files {
 			if end.File == entry.File && IsFile(p, f, end.File) {
-				return asksAgain(p, f, entry, end)
+				return asksAgain(p, f, entry, end) || calleeAsks(p, f, entry, end, src.Plan.Site(section.Entry).Variable.Name)
 			}
 		}
 	}
@@ -55,6 +57,47 @@ func asksAgain(p *sites.Package, f *ast.File, entry, end *plan.Site) (again bool
 		})
 	}
 	return again
+}
+
+// calleeAsks reports whether a function of the package that is called behind the end, in the function of the entry, has
+// a condition with a field or variable of that name.
+func calleeAsks(p *sites.Package, f *ast.File, entry, end *plan.Site, name string) (asks bool) {
+	called := map[types.Object]bool{}
+	for _, d := range f.Decls {
+		if fn, ok := d.(*ast.FuncDecl); ok && covers(p.Fset, fn, entry) && covers(p.Fset, fn, end) {
+			ast.Inspect(fn, func(n ast.Node) bool {
+				id, ok := n.(*ast.Ident)
+				if ok && before(end.Line, end.Column, p.Fset.PositionFor(id.Pos(), false)) {
+					called[p.Info.Uses[id]] = true
+				}
+				return true
+			})
+		}
+	}
+	for _, g := range p.Files {
+		for _, d := range g.Decls {
+			fn, ok := d.(*ast.FuncDecl)
+			if !ok || !called[p.Info.Defs[fn.Name]] {
+				continue
+			}
+			ast.Inspect(fn, func(n ast.Node) bool {
+				c, ok := n.(*ast.IfStmt)
+				asks = asks || ok && names(c.Cond, name)
+				return !asks
+			})
+		}
+	}
+	return asks
+}
+
+// names reports whether a part of e has the name.
+func names(e ast.Expr, name string) (found bool) {
+	ast.Inspect(e, func(n ast.Node) bool {
+		id, ok := n.(*ast.Ident)
+		found = found || ok && id.Name == name
+		return !found
+	})
+	return found
 }
 
 // holds reports whether a part of e has the text.

@@ -3,21 +3,17 @@ package stores
 import "go/types"
 
 // isMeetingPlace reports whether goroutines meet at values of the type, so that two goroutines that have different ones
-// miss each other: a channel, or a pointer to what they wait at. A lock is one if nothing is beside it that it could
-// guard:
+// miss each other: a pointer to what they wait at, or to a lock if nothing is beside it that it could guard:
 //
 //	m[k] = new(sync.Mutex)
+//
+// A channel is none: a list of free buffers may be replaced at any time.
 func isMeetingPlace(of types.Type) bool {
-	switch u := of.Underlying().(type) {
-	case *types.Chan:
-		return true
-	case *types.Pointer:
-		return isWaitedAt(u.Elem()) || isLock(u.Elem()) || holdsMeetingPlace(u.Elem())
-	}
-	return false
+	u, ok := of.Underlying().(*types.Pointer)
+	return ok && (isWaitedAt(u.Elem()) || isLock(u.Elem()) || holdsMeetingPlace(u.Elem()))
 }
 
-// holdsMeetingPlace reports whether a field of the struct is a channel or is waited at, or all its fields are locks.
+// holdsMeetingPlace reports whether a field of the struct is waited at, or all its fields are locks.
 func holdsMeetingPlace(of types.Type) bool {
 	st, ok := of.Underlying().(*types.Struct)
 	if !ok || isSync(of) {
@@ -25,7 +21,7 @@ func holdsMeetingPlace(of types.Type) bool {
 	}
 	locks := st.NumFields() > 0
 	for f := range st.Fields() {
-		if _, isChan := f.Type().Underlying().(*types.Chan); isChan || isWaitedAt(f.Type()) {
+		if isWaitedAt(f.Type()) {
 			return true
 		}
 		locks = locks && isLock(f.Type())

@@ -31,8 +31,8 @@ var (
 // SaysInexact reports whether a comment says that a value, or a result, need not be exact.
 func SaysInexact(comment string) bool { return inexactWords.MatchString(comment) }
 
-// isInexact reports whether a comment on the section's function or on its variable says that the value need not be
-// exact, or a name does.
+// isInexact reports whether a comment on the section's function, on its variable or on the package says that the value
+// need not be exact, or a name does.
 func (src *Source) isInexact(section *plan.Section, s *evidence.SplitSection) bool {
 	entry := src.Plan.Site(section.Entry)
 	if inexactNames.MatchString(entry.Variable.Name) || inexactNames.MatchString(section.Function) {
@@ -45,6 +45,9 @@ func (src *Source) isInexact(section *plan.Section, s *evidence.SplitSection) bo
 	}
 	for _, p := range src.Packages {
 		for _, f := range p.Files {
+			if p.Path == entry.Package && f.Doc != nil && SaysInexact(f.Doc.Text()) {
+				return true
+			}
 			if src.saysInexact(p, f, places, entry.Variable) {
 				return true
 			}

@@ -12,8 +12,8 @@ import (
 
 // Two goroutines that find a cache empty and both fill it, or that pass a limit by one, split each other's section,
 // and most programs are none the worse for it. So a split is harm by itself only where no program can mean it:
-// an update is lost, something is taken that is not there, goroutines wait at an object that nobody else has.
-// Of all else a test that fails has to show the harm.
+// a count or list loses an update, something is taken that is not there, goroutines have different locks of one thing.
+// Of all else a test that fails has to show the harm: a channel that is closed twice panics.
 
 // Source is what the stores of a plan are read in.
 type Source struct {
@@ -57,24 +57,30 @@ func (src *Source) decidesElsewhere(section *plan.Section, s *evidence.SplitSect
 	return s.End == nil || !s.End.Write || src.Plan.Site(s.End.Site).Variable != src.Plan.Site(section.Entry).Variable
 }
 
-// doubtUpdate is Doubt for a load and a store. What was loaded goes into what is stored, so that a lost store is lost,
-// except of texts that both goroutines may have made alike: f(f(x)) == f(x).
+// doubtUpdate is Doubt for a load and a store. A number or an element that the other goroutine added is lost. Of a text
+// both may have made the same, f(f(x)) == f(x). Of all else, such as a pointer to a new configuration, the last writer
+// may be the one that counts.
 func (src *Source) doubtUpdate(s *evidence.SplitSection) string {
 	if s.End == nil || !s.End.Write {
 		return ""
 	}
 	st := src.storeAt(src.Plan.Site(s.End.Site))
-	if st.value != nil && isText(st.value) && s.Remote.Site == s.End.Site && !textsDiffer(s) {
-		return alike
+	switch {
+	case st.how != replacement || isNumeric(st.value) || st.grows:
+		return ""
+	case !isText(st.value):
+		return replaced
+	case textsDiffer(s):
+		return ""
 	}
-	return ""
+	return alike
 }
 
 // doubtUse is Doubt for a test and a store that it decides about.
 func (src *Source) doubtUse(section *plan.Section, s *evidence.SplitSection, st *store) string {
 	same := s.Overturned && s.Remote.Site == s.End.Site // both have done the same
 	switch {
-	case same && (st.constant || st.how == removal) && !src.repeats(section, s):
+	case st.constant, same && st.how == removal:
 		return again
 	case src.hasLimit(section, s):
 		return overLimit
@@ -85,25 +91,9 @@ func (src *Source) doubtUse(section *plan.Section, s *evidence.SplitSection, st 
 			return again
 		}
 		return ""
-	case st.how == unknownStore, st.how == answer, st.how == returned:
+	case st.how == unknownStore, st.how == answer, st.how == returned, s.Stored == nil, slices.Equal(s.Replaced, s.Stored):
 		return alike
-	case st.constant:
-		// That a flag is set twice is nothing. What it stands before is, as the static
-		// finding says.
-		if section.Finding != "" && !section.Lead && s.Overturned && src.repeats(section, s) {
-			return ""
-		}
-		return again
-	}
-	return src.doubtReplacement(s, st)
-}
-
-// doubtReplacement is Doubt for a value that was stored in the place of another one.
-func (src *Source) doubtReplacement(s *evidence.SplitSection, st *store) string {
-	if s.Stored == nil || slices.Equal(s.Replaced, s.Stored) {
-		return alike
-	}
-	if isMeetingPlace(st.value) {
+	case isMeetingPlace(st.value):
 		return ""
 	}
 	return replaced

@@ -17,6 +17,7 @@ type store struct {
 	how      storeKind
 	value    types.Type // of what is stored
 	constant bool       // the same in every goroutine, such as true
+	grows    bool       // an element is added to a list: x = append(x, v)
 }
 
 type storeKind int
@@ -93,9 +94,9 @@ func storeOf(p *sites.Package, n ast.Node, site *plan.Site) store {
 			case n.Tok != token.ASSIGN && n.Tok != token.DEFINE:
 				return store{how: update}
 			case len(n.Lhs) != len(n.Rhs):
-				return store{replacement, p.Info.TypeOf(e), false}
+				return store{how: replacement, value: p.Info.TypeOf(e)}
 			default:
-				return store{replacement, p.Info.TypeOf(e), isConstant(p, n.Rhs[i])}
+				return store{replacement, p.Info.TypeOf(e), isConstant(p, n.Rhs[i]), isAppend(p, n.Rhs[i])}
 			}
 		}
 	case *ast.CallExpr:
@@ -122,7 +123,7 @@ func storeOfCall(p *sites.Package, call *ast.CallExpr) store {
 		case f.Pkg().Path() != "sync/atomic":
 		case strings.HasPrefix(f.Name(), "Store") && len(call.Args) > 0:
 			v := call.Args[len(call.Args)-1]
-			return store{replacement, p.Info.TypeOf(v), isConstant(p, v)}
+			return store{how: replacement, value: p.Info.TypeOf(v), constant: isConstant(p, v)}
 		default:
 			return store{how: answer}
 		}
@@ -137,7 +138,21 @@ func storeInSyncMap(p *sites.Package, f *types.Func, call *ast.CallExpr) store {
 		return store{}
 	}
 	v := call.Args[1]
-	return store{replacement, p.Info.TypeOf(v), isConstant(p, v)}
+	return store{how: replacement, value: p.Info.TypeOf(v), constant: isConstant(p, v)}
+}
+
+// isAppend reports whether the expression appends to a list.
+func isAppend(p *sites.Package, e ast.Expr) bool {
+	call, ok := ast.Unparen(e).(*ast.CallExpr)
+	if !ok {
+		return false
+	}
+	id, ok := ast.Unparen(call.Fun).(*ast.Ident)
+	if !ok {
+		return false
+	}
+	b, ok := p.Info.Uses[id].(*types.Builtin)
+	return ok && b.Name() == "append"
 }
 
 // isConstant reports whether the expression has the same value each time.
