@@ -273,7 +273,7 @@ func failedExactly(pkg string, p *testproc.Process, waits []string) string {
 	} else if first := p.Said(); first != "" {
 		says = fmt.Sprintf(" (%s)", first)
 	}
-	return fmt.Sprintf("%s%s %s under the happens-before engine, and not without it%s; to see it again: %s%s",
+	return fmt.Sprintf("%s%s %s under the happens-before engine, and not without it%s; once more: %s%s",
 		tests, pkg, p.Outcome, says, commandLine([]string{"interlock", "test", "-engine=hb", pkg}, runOnly(p)), rest)
 }
 

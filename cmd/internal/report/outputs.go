@@ -21,11 +21,14 @@ type Outputs []output
 // String returns nothing, so that help shows no default.
 func (o *Outputs) String() string { return "" }
 
-// Set takes one format:path, checking the format only.
+// Set takes one format:path, checking the format and that the path is that of a file.
 func (o *Outputs) Set(s string) error {
 	format, path, ok := strings.Cut(s, ":")
 	if !ok || path == "" {
 		return fmt.Errorf("want format:path, such as sarif:interlock.sarif")
+	}
+	if path == "-" {
+		return fmt.Errorf("want the name of a file: on standard output the report has the format that -format names")
 	}
 	h, err := For(format)
 	if err != nil {

@@ -30,3 +30,11 @@ func TestWriteFileReplacesInOneStep(t *testing.T) {
 		t.Errorf("left behind: %v, %v", entries, err)
 	}
 }
+
+func TestOutputNamesAFile(t *testing.T) {
+	for text, ok := range map[string]bool{"text:out": true, "text:-": false, "text:": false, "out": false, "nonsense:out": false} {
+		if err := new(Outputs).Set(text); (err == nil) != ok {
+			t.Errorf("-o %s: %v", text, err)
+		}
+	}
+}
