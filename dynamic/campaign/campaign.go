@@ -386,7 +386,7 @@ func (c *campaign) finish() {
 	r.Coverage, r.near = c.seen.coverage(), c.seen.near
 	r.caught = c.caughtSoFar()
 	r.Known = join.Known{Lines: map[join.Line]bool{}, Claims: claims, Whole: map[string]int{},
-		Sides: firstSides(c.cfg.Plan, r.Findings)}
+		Sides: firstSides(c.cfg.Plan, r.Findings), Waited: c.seen.waitedAt()}
 	for _, id := range r.Coverage.Reached {
 		s := c.cfg.Plan.Site(id)
 		r.Known.Lines[join.Line{File: s.File, Line: s.Line}] = true

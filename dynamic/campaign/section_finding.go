@@ -28,7 +28,7 @@ func (t *tally) sectionFinding(
 		Code: words.code, Status: finding.Predicted,
 		Title: fmt.Sprintf("%s of %s split by a remote %s (%s)", words.both, variablesOf(section), plainVerb(remote.Mode),
 			pattern),
-		Message:  words.story(t, best, pattern, &entry, &remote, &end),
+		Message:  words.story(t, section, best, pattern, &entry, &remote, &end),
 		Variable: v,
 		Accesses: []finding.Access{end, entry, remote},
 		Section:  t.sectionFor(section, best.endSite(section)),
@@ -117,10 +117,7 @@ func stackAt(g *finding.Goroutine, section *plan.Section, site *plan.Site, call 
 	if call != nil {
 		first, last = call.Line, call.EndLine
 	}
-	i := slices.IndexFunc(g.Stack, func(f finding.Frame) bool {
-		function := strings.ReplaceAll(f.Function, "[...]", "")
-		return f.File == section.File && strings.HasSuffix(function, "."+section.Function)
-	})
+	i := slices.IndexFunc(g.Stack, func(f finding.Frame) bool { return isIn(f, section.File, section.Function) })
 	if i >= 0 && (g.Stack[i].Line < first || g.Stack[i].Line > max(first, last)) {
 		g.Stack[i].Line = first
 	}
@@ -164,10 +161,16 @@ func wordsOf(kind string) words {
 }
 
 // story reports what happened, in its order.
-func (w words) story(t *tally, best *sighting, pattern string, entry, remote, end *finding.Access) string {
+func (w words) story(
+	t *tally, section *plan.Section, best *sighting, pattern string, entry, remote, end *finding.Access,
+) string {
 	s := &best.split
 	owner := fmt.Sprintf("Goroutine %d was to %s in %s (%s)", s.Entry.GID, t.act(entry), entry.Function, w.entry)
 	other := fmt.Sprintf("goroutine %d was to %s in %s", s.Remote.GID, t.act(remote), remote.Function)
+	if at := panickedAtEnd(t.plan, section, end); best.panicked != nil && at != nil {
+		return fmt.Sprintf("%s. Then %s, and goroutine %d panicked at %s:%d, where %s stands: %s.",
+			owner, other, s.Entry.GID, at.File, at.Line, w.end, best.panicked.Message)
+	}
 	if best.panicked != nil {
 		return fmt.Sprintf("%s. Then %s, and before goroutine %d came to %s, it panicked: %s.",
 			owner, other, s.Entry.GID, w.end, best.panicked.Message)
@@ -179,6 +182,39 @@ func (w words) story(t *tally, best *sighting, pattern string, entry, remote, en
 		return text + ", so between two accesses of variables that may belong together." + w.effect(best)
 	}
 	return fmt.Sprintf("%s; no serial order of the two has this result: %s.%s", text, pattern, w.effect(best))
+}
+
+// panickedAtEnd returns the frame of a panic that is on the lines of an end of the section, or of the call that leads
+// to one; nil if there is none. Of such a line nobody knows how much of it was done. Where the function of the end is
+// on the stack, its line says more than that of the call.
+func panickedAtEnd(p *plan.Plan, section *plan.Section, panicked *finding.Access) *finding.Frame {
+	if panicked.Goroutine == nil {
+		return nil
+	}
+	isAt := func(file string, first, last int) func(finding.Frame) bool {
+		return func(f finding.Frame) bool { return f.File == file && first <= f.Line && f.Line <= max(first, last) }
+	}
+	stack := panicked.Goroutine.Stack
+	for _, e := range section.Ends {
+		site, call := p.Site(e.Site), e.EndCall
+		i := slices.IndexFunc(stack, isAt(site.File, site.Line, site.EndLine))
+		if i < 0 && call != nil {
+			i = slices.IndexFunc(stack, isAt(section.File, call.Line, call.EndLine))
+			inCallee := func(f finding.Frame) bool { return isIn(f, site.File, site.Function) }
+			if slices.ContainsFunc(stack[:max(i, 0)], inCallee) {
+				continue
+			}
+		}
+		if i >= 0 {
+			return &stack[i]
+		}
+	}
+	return nil
+}
+
+// isIn reports whether a frame is one of a function, which is named as in the source.
+func isIn(f finding.Frame, file, function string) bool {
+	return f.File == file && strings.HasSuffix(strings.ReplaceAll(f.Function, "[...]", ""), "."+function)
 }
 
 // variablesOf names the variables of a section.

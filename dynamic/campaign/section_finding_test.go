@@ -33,3 +33,29 @@ func TestStackAtTheAccess(t *testing.T) {
 		}
 	}
 }
+
+// A panic on a line of an end may stand behind the access there, or before it.
+func TestPanickedAtEnd(t *testing.T) {
+	p := &plan.Plan{Sites: []plan.Site{
+		{ID: 1, File: "a.go", Line: 37, EndLine: 38}, {ID: 2, Function: "(*Q).Pop", File: "b.go", Line: 5, EndLine: 5},
+	}}
+	section := &plan.Section{File: "a.go", Ends: []plan.End{{Site: 1}, {Site: 2, EndCall: &plan.Place{Line: 22}}}}
+	pop := finding.Frame{Function: "m.(*Q[...]).Pop", File: "b.go", Line: 4}
+	elsewhere := finding.Frame{Function: "m.f", File: "x.go", Line: 1}
+	for _, test := range []struct {
+		above finding.Frame
+		file  string
+		line  int
+		want  bool
+	}{
+		{elsewhere, "a.go", 37, true}, {elsewhere, "a.go", 38, true}, {elsewhere, "a.go", 36, false},
+		{elsewhere, "b.go", 5, true}, {elsewhere, "b.go", 37, false}, {elsewhere, "a.go", 22, true},
+		{pop, "a.go", 22, false},
+	} {
+		g := &finding.Goroutine{Stack: []finding.Frame{test.above, {File: test.file, Line: test.line}}}
+		at := panickedAtEnd(p, section, &finding.Access{Goroutine: g})
+		if (at != nil) != test.want || at != nil && at.Line != test.line {
+			t.Errorf("%s:%d: %v, want %t", test.file, test.line, at, test.want)
+		}
+	}
+}

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/interlock-go/interlock/dynamic/build"
+	"github.com/interlock-go/interlock/dynamic/campaign/internal/join"
 	"github.com/interlock-go/interlock/dynamic/campaign/internal/recorded"
 	"github.com/interlock-go/interlock/dynamic/campaign/internal/stacktext"
 	"github.com/interlock-go/interlock/dynamic/campaign/internal/testproc"
@@ -129,6 +130,18 @@ func (c *campaign) waitsOf(p *testproc.Process) (places []string) {
 		}
 	}
 	return places
+}
+
+// waitedAt holds the lines at which goroutines waited for ever.
+func (t *tally) waitedAt() map[join.Line]bool {
+	lines := map[join.Line]bool{}
+	for _, seen := range t.leaks {
+		for i := range seen.members {
+			at := &seen.members[i].at
+			lines[join.Line{File: at.file, Line: at.line}] = true
+		}
+	}
+	return lines
 }
 
 func btoi(b bool) int {

@@ -121,7 +121,7 @@ func (h *htmlReport) bug(group []*finding.Finding) *page.Bug {
 	}
 	locks := someLocks(f)
 	for _, a := range inSteps(f.Accesses) {
-		b.Sides = append(b.Sides, h.side(a, locks))
+		b.Sides = append(b.Sides, h.side(a, locks && knowsLocks(f, a)))
 	}
 	b.Lanes, b.Graph = lanes(h.r, f), graph(h.r, f)
 	h.proof(b, f)

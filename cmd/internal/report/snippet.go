@@ -126,6 +126,9 @@ func (r *Report) ReadSource() {
 		for i := range f.Accesses {
 			a := &f.Accesses[i]
 			if a.Goroutine == nil {
+				if f.Section != nil && f.Evidence != nil && len(a.Locks) == 0 {
+					a.Locks = locksAround(parsed(a.File), a.Line)
+				}
 				continue
 			}
 			if a.Source == "" {

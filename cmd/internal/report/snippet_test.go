@@ -135,3 +135,28 @@ func (t *T) with(f func()) {
 		t.Errorf("names\n%q, want\n%q", names, want)
 	}
 }
+
+// The end of a section that a panic has ended was made by nobody: the source says which lock its function holds there,
+// and where it does not, nothing is said.
+func TestLocksOfAnEndNotReached(t *testing.T) {
+	dir := t.TempDir()
+	source := "package p\n\nfunc (t *T) F() {\n\tt.mu.Lock()\n\tdefer t.mu.Unlock()\n\tt.n = 1\n}\n\nvar _ = n\n"
+	if err := os.WriteFile(filepath.Join(dir, "p.go"), []byte(source), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	at := func(line int) finding.Access {
+		return finding.Access{Position: finding.Position{File: "p.go", Line: line}, Mode: finding.Write, Expr: "t.n"}
+	}
+	panicked := at(6)
+	panicked.Mode, panicked.Expr, panicked.Step = finding.Leave, "panic: failed", 3
+	panicked.Goroutine = &finding.Goroutine{}
+	f := &finding.Finding{Code: finding.TestAndUse, Section: &finding.Section{}, Evidence: &finding.Evidence{},
+		Accesses: []finding.Access{at(6), at(9), panicked}}
+	(&Report{Root: dir, Findings: []*finding.Finding{f}}).ReadSource()
+	if got := f.Accesses[0].Locks; !slices.Equal(got, []string{"t.mu"}) {
+		t.Errorf("at the end the locks %q are held", got)
+	}
+	if knowsLocks(f, &f.Accesses[1]) {
+		t.Error("an access that was not made is said to hold no lock")
+	}
+}

@@ -254,8 +254,12 @@ func someLocks(f *finding.Finding) bool {
 }
 
 // knowsLocks reports whether an access of f without locks is known to hold none: the static side knows that, of its own
-// accesses and of the unprotected one, which comes first in a race. A run does not show which locks are held.
+// accesses and of the unprotected one, which comes first in a race. A run does not show which locks are held, nor which
+// ones would have been at the end of a section that a panic has ended.
 func knowsLocks(f *finding.Finding, a *finding.Access) bool {
+	if slices.ContainsFunc(f.Accesses, func(b finding.Access) bool { return panics(&b) }) {
+		return false
+	}
 	return a.Goroutine == nil || f.Code.IsDataRace() && a == &f.Accesses[0]
 }
 

@@ -17,7 +17,7 @@ import (
 func Results(parts []*campaign.Result) *campaign.Result {
 	all := &campaign.Result{Known: join.Known{
 		RunsOf: map[string]int{}, Lines: map[join.Line]bool{}, Claims: map[string]string{}, Whole: map[string]int{},
-		Sides: map[string][]finding.Side{},
+		Sides: map[string][]finding.Side{}, Waited: map[join.Line]bool{},
 	}}
 	packages, counted := map[string]int{}, map[string]int{}
 	var found []*finding.Finding
@@ -52,6 +52,7 @@ func Results(parts []*campaign.Result) *campaign.Result {
 		all.Counters.Add(&p.Counters)
 		all.Problems = append(all.Problems, p.Problems...)
 		maps.Copy(all.Known.Lines, p.Known.Lines)
+		maps.Copy(all.Known.Waited, p.Known.Waited)
 		maps.Copy(all.Known.Claims, p.Known.Claims)
 		maps.Copy(all.Known.Sides, p.Known.Sides)
 		for _, test := range p.Known.LeftOut {

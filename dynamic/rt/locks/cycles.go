@@ -189,7 +189,8 @@ func report(cycle []link, stacks []string) {
 		b = strconv.AppendInt(append(b, `{"gid":`...), l.goid, 10)
 		b = appendRequest(append(b, `,"wants":`...), l.wants)
 		b = appendRequest(append(b, `,"holds":`...), l.holds)
-		if len(cycle) > 1 && l.holds == l.wants { // as blockers returns a writer that waits
+		// As blockers returns a writer that waits. A function that calls itself read-locks again at one place.
+		if len(cycle) > 1 && l.holds == l.wants && !l.wants.reads {
 			b = append(b, `,"queued":true`...)
 		}
 		b = append(rt.AppendText(append(b, `,"stack":`...), []byte(stacks[i])), '}')

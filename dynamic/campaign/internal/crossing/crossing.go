@@ -14,6 +14,7 @@ package crossing
 import (
 	"cmp"
 	"slices"
+	"strings"
 
 	"github.com/interlock-go/interlock/analyzers/finding"
 	"github.com/interlock-go/interlock/atomicsets/plan"
@@ -48,20 +49,30 @@ type Crossing struct {
 	rank int
 }
 
-// Read returns the steps of one process. Those without a stack of the program are left out.
+// Read returns the steps of one process. A step that is kept until a goroutine is held has a stack without the go
+// statement: later ones of the goroutine have it.
 func Read(records []evidence.Record) (steps []Step) {
+	created := map[int64]string{}
 	for i := range records {
 		if s := records[i].Step; s != nil {
 			g := stacktext.Parse(s.Stack)
 			slices.Reverse(g.Stack)
-			steps = append(steps, Step{*s, slices.DeleteFunc(g.Stack, isStart)})
+			steps = append(steps, Step{*s, g.Stack})
+			if at := strings.Index(s.Stack, createdBy); at >= 0 {
+				created[s.GID] = s.Stack[at:]
+			}
+		}
+	}
+	for i := range steps {
+		if s := &steps[i]; !strings.Contains(s.Stack, createdBy) {
+			s.Stack = strings.TrimSuffix(s.Stack, "\n") + created[s.GID]
 		}
 	}
 	return steps
 }
 
-// isStart reports whether a frame is the one by which the runtime starts a goroutine, which it prints or not.
-func isStart(f finding.Frame) bool { return f.Function == "runtime.goexit" }
+// createdBy begins the line with the go statement, which comes last in a stack.
+const createdBy = "\ncreated by "
 
 // Source is what the search asks of the program.
 type Source struct {
@@ -254,6 +265,7 @@ func (f *finder) add(level int, a, b *Step, t1, t2 int) {
 	held := [3][]uint64{
 		usesOf(f.heldAt(f.steps, a)), usesOf(f.heldAt(f.steps, &f.steps[t1])), usesOf(f.heldAt(f.runOf(b), b)),
 	}
+	last.GID = a.GID // in another run, the goroutine has another number
 	c := Crossing{
 		First: first, Last: last, Came: f.steps[t1], Went: f.steps[t2],
 		Function: first.Frames[level].Function, FirstLine: first.Frames[level].Line, LastLine: last.Frames[level].Line,

@@ -8,6 +8,8 @@ import (
 	"github.com/interlock-go/interlock/analyzers/finding"
 	"github.com/interlock-go/interlock/atomicsets/plan"
 	"github.com/interlock-go/interlock/dynamic/campaign/arm"
+	"github.com/interlock-go/interlock/dynamic/campaign/internal/stacktext"
+	"github.com/interlock-go/interlock/dynamic/evidence"
 )
 
 // run is the steps of a run, one a line: goroutine, what, site or use with s or l, address, and the frames, outermost
@@ -129,7 +131,8 @@ func TestFindPlaces(t *testing.T) {
 }
 
 // Where the process ends while a goroutine is held, a run that goes on shows what it was about to do; and a read that
-// finds nothing stored yet crosses no section, but comes before the first store.
+// finds nothing stored yet crosses no section, but comes before the first store. What the other run shows has the
+// number of the goroutine that was held.
 func TestFindInLaterRun(t *testing.T) {
 	ended := run(t, `
 		g1 read s10 100 T:1 open:3
@@ -141,15 +144,34 @@ func TestFindInLaterRun(t *testing.T) {
 		g5 resumed s11 0 T:1 open:4
 		g5 write s11 900 T:1 open:4
 		g5 write s21 950 T:1 open:5`)
-	if found := Find(ended, later, source); len(found) == 0 || found[0].Last.Site != 11 {
+	if found := Find(ended, later, source); len(found) == 0 || found[0].Last.Site != 11 || found[0].Last.GID != 1 {
 		t.Errorf("crossings %+v", found)
 	}
 	early := FindEarly(ended, later, 2, source)
-	if len(early) != 1 || early[0].Came.Site != 20 || early[0].Last.Site != 21 || !early[0].IsEarly() {
+	if len(early) != 1 || early[0].Came.Site != 20 || early[0].Last.Site != 21 || early[0].Last.GID != 1 ||
+		!early[0].IsEarly() {
 		t.Errorf("early %+v", early)
 	}
 	stored := append(run(t, `g3 write s22 200 T:3 init:1`), ended...)
 	if early := FindEarly(stored, later, 2, source); len(early) != 0 {
 		t.Errorf("early, although stored: %+v", early)
+	}
+}
+
+// The stack of a step that was kept until a goroutine was held ends with the start of the goroutine by the runtime, and
+// has no go statement: that of a later step is the same.
+func TestRead(t *testing.T) {
+	const kept = "goroutine 7 [running]:\nm.add()\n\t/m/a.go:3\nruntime.goexit()\n\t/go/asm.s:1771\n"
+	const held = "goroutine 7 [running]:\nm.add()\n\t/m/a.go:4 +0x1\n" +
+		"created by m.start in goroutine 1\n\t/m/a.go:9 +0x1\n"
+	steps := Read([]evidence.Record{
+		{Step: &evidence.Step{GID: 7, Stack: kept}}, {Step: &evidence.Step{GID: 7, Stack: held}},
+		{Step: &evidence.Step{GID: 8, Stack: kept}},
+	})
+	for i, want := range []int{1, 1, 0} {
+		g := stacktext.Parse(steps[i].Stack)
+		if len(steps[i].Frames) != 1 || len(g.Stack) != 1 || len(g.Created) != want {
+			t.Errorf("step %d: %+v, want one frame and %d go statements", i, g, want)
+		}
 	}
 }

@@ -29,8 +29,10 @@ func (f *finder) early(i int, reader int64, after []*Step, level int) {
 		}
 		for _, b := range after {
 			if b.What == evidence.StepWrite && f.Variable(b.Site) == f.Variable(t.Site) && len(b.Frames) > level {
+				last := *b
+				last.GID = f.steps[i].GID // in the other run, the goroutine has another number
 				f.found = append(f.found, Crossing{
-					Last: *b, Came: *t, Went: *t, Function: b.Frames[level].Function, LastLine: b.Frames[level].Line,
+					Last: last, Came: *t, Went: *t, Function: b.Frames[level].Function, LastLine: b.Frames[level].Line,
 					Out: f.way(t),
 				})
 			}

@@ -19,6 +19,8 @@ type Known struct {
 	// RunsOf are those of the tests of a package, by its path, where packages had more and fewer.
 	RunsOf map[string]int
 	Lines  map[Line]bool // where sites were reached; nil if nobody knows
+	// Waited are the lines at which goroutines waited for ever.
+	Waited map[Line]bool
 	// LeftOut are the tests that some of these runs have left out, as they hang.
 	LeftOut []string
 	// Claims holds, by the id of a finding on a split section, the id of the suspected
@@ -79,7 +81,7 @@ func Findings(static, shown []*finding.Finding, known *Known) []*finding.Finding
 	taken := map[*finding.Finding]*finding.Finding{} // suspected finding -> the confirmed one in its place
 	settle := func(c *finding.Finding, i int) {
 		s := left[i]
-		takeOver(c, s)
+		takeOver(c, s, known)
 		settled[c.ID], taken[s] = c, c
 		left = slices.Delete(left, i, i+1)
 		joined = append(joined, c)

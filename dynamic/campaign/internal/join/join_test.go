@@ -365,6 +365,12 @@ func TestLeakTakesThePlaceOfSuspected(t *testing.T) {
 	if a := got[0].Accesses[1]; got[0].Title != "seen" || len(got[0].Notes) > 0 || a.Goroutine != nil || a.Role == "" {
 		t.Errorf("another way to wait than the run's: %q, notes %q, %+v", got[0].Title, got[0].Notes, a)
 	}
+	line := Line{File: at(9, finding.Wait).File, Line: 9}
+	beside := &Known{Runs: 1, Waited: map[Line]bool{line: true}}
+	got = Findings(seal(wait()), seal(leak(at(7, finding.Send))), beside)
+	if a := got[0].Accesses[1]; len(got) != 1 || a.Role != "" {
+		t.Errorf("beside the leak, a goroutine waited there: %+v", got)
+	}
 	got = join(t, seal(wait()), seal(leak(at(7, finding.Send), at(9, finding.Wait))))
 	if len(got) != 1 || !slices.Equal(got[0].Notes, []string{"statically: said"}) {
 		t.Errorf("the way that the run shows: %+v", got)

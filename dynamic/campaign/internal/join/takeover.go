@@ -10,13 +10,13 @@ import (
 
 // takeOver copies to c what s knows. The accesses take the words of s, so that the
 // id is that of s and a baseline of suspected findings goes on to hold.
-func takeOver(c, s *finding.Finding) {
+func takeOver(c, s *finding.Finding, known *Known) {
 	if c.Evidence.Pattern != "" {
 		takeOverSection(c, s)
 		return
 	}
 	if c.Evidence.Blocked != "" {
-		takeOverLeak(c, s)
+		takeOverLeak(c, s, known)
 		return
 	}
 	if c.Evidence.Error != "" {
@@ -61,10 +61,13 @@ func isUnnamed(c *finding.Finding) bool {
 
 // takeOverLeak is takeOver for goroutines that wait for ever as s claims: the bug is that of s. The title and the
 // words are those of the run. Those of s are a note, if all that hangs there hangs in the run too: a function may hang
-// in several ways.
-func takeOverLeak(c, s *finding.Finding) {
+// in several ways. Beside the goroutines of c, others may have waited in the run.
+func takeOverLeak(c, s *finding.Finding, known *Known) {
 	seen := c.Accesses
-	sameWay := !slices.ContainsFunc(s.Accesses, func(a finding.Access) bool { return !shows(c, a) })
+	shown := make([]bool, len(s.Accesses))
+	for i, a := range s.Accesses {
+		shown[i] = shows(c, a) || known.Waited[Line{File: a.File, Line: a.Line}]
+	}
 	c.Code, c.Variable, c.Fix, c.Ordinal = s.Code, s.Variable, s.Fix, s.Ordinal
 	if len(s.Cycle) == 0 || passesAll(c, s.Cycle) { // otherwise other functions have met
 		c.Cycle = s.Cycle
@@ -77,12 +80,12 @@ func takeOverLeak(c, s *finding.Finding) {
 			c.Accesses = append(c.Accesses, a)
 		}
 	}
-	if sameWay {
+	if !slices.Contains(shown, false) {
 		takeOverWords(c, s)
 		return
 	}
-	for i := range c.Accesses {
-		if a := &c.Accesses[i]; a.Goroutine == nil {
+	for i := range s.Accesses {
+		if a := &c.Accesses[i]; a.Goroutine == nil && !shown[i] {
 			a.Role = "as the source has it; the run shows another way to wait"
 		}
 	}

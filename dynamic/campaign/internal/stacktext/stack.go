@@ -16,9 +16,13 @@ const MonitorFrames = "interlock.invalid/rt."
 // LockFrames begins the names of those that stand between the program and its locks.
 const LockFrames = "interlock.invalid/rt/locks."
 
+// start is the function by which the runtime starts a goroutine. runtime.Callers has it, runtime.Stack has not.
+const start = "runtime.goexit"
+
 // Parse reads the text of runtime.Stack for one goroutine: its id, its
 // frames from the innermost, the go statement that made it. Monitor frames on
-// top are dropped. Text that was cut short yields the frames before the cut;
+// top are dropped, and so is the runtime's start of the goroutine. Text
+// that was cut short yields the frames before the cut;
 // lines that are none of a stack are passed over.
 func Parse(text string) finding.Goroutine {
 	var g finding.Goroutine
@@ -35,7 +39,7 @@ func Parse(text string) finding.Goroutine {
 		}
 		name, created := strings.CutPrefix(lines[i], "created by ")
 		i++
-		if name = functionName(name, created); name == "" {
+		if name = functionName(name, created); name == "" || name == start {
 			continue
 		}
 		frame := finding.Frame{Function: name, File: file, Line: line}
