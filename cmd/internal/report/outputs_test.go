@@ -32,7 +32,9 @@ func TestWriteFileReplacesInOneStep(t *testing.T) {
 }
 
 func TestOutputNamesAFile(t *testing.T) {
-	for text, ok := range map[string]bool{"text:out": true, "text:-": false, "text:": false, "out": false, "nonsense:out": false} {
+	for text, ok := range map[string]bool{
+		"text:out": true, "text:-": false, "text:": false, "out": false, "nonsense:out": false,
+	} {
 		if err := new(Outputs).Set(text); (err == nil) != ok {
 			t.Errorf("-o %s: %v", text, err)
 		}
