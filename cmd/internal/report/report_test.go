@@ -424,7 +424,9 @@ func TestExact(t *testing.T) {
 	for c, want := range map[Coverage][2]string{
 		{Exact: 2}:            {sees, missed},
 		{Exact: 1, Forgot: 1}: {missed, sees},
-		{Exact: 3, Partly: 2}: {"(in 2 of them some tests did not end); it sees each race of the code that ran", sees},
+		{Exact: 3, Partly: 2}: {
+			"(in 2 of them some tests failed or did not end); it sees each race of the code that ran", sees,
+		},
 		{Exact: 3, Forgot: 1}: {"all accesses of 1 of them: it " + missed, sees},
 	} {
 		var b strings.Builder

@@ -498,7 +498,7 @@ func singular(n int) string {
 func exact(c Coverage) string {
 	s := fmt.Sprintf("the tests of %s ran once under the happens-before engine", Count(c.Exact, "package"))
 	if c.Partly > 0 {
-		s += fmt.Sprintf(" (in %d of them some tests did not end)", c.Partly)
+		s += fmt.Sprintf(" (in %d of them some tests failed or did not end)", c.Partly)
 	}
 	switch {
 	case c.Forgot == 0 && c.Partly > 0:

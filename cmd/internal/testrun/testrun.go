@@ -521,8 +521,12 @@ func FailureOf(p *campaign.PackageResult, findings bool) string {
 	if findings { // they are printed below
 		why = "a finding may explain it, or a dependence on timing"
 	}
-	s := fmt.Sprintf("%s %s only under noise: %s; in %s, first in run %d with seed %d and strength %d",
-		what, f.Outcome, why, finding.OfRuns(p.UnderNoise, p.Runs), f.Run, f.Seed, f.Strength)
+	when := "only under noise"
+	if e := p.ExactFailure; e != nil && slices.Equal(e.Tests, p.Tests) { // a line of its own says so
+		when = "under noise as well"
+	}
+	s := fmt.Sprintf("%s %s %s: %s; in %s, first in run %d with seed %d and strength %d",
+		what, f.Outcome, when, why, finding.OfRuns(p.UnderNoise, p.Runs), f.Run, f.Seed, f.Strength)
 	if s += waitsOf(f); f.Outcome != campaign.Hung && f.Said != "" {
 		s += fmt.Sprintf(" (%s)", f.Said)
 	}

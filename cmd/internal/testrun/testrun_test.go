@@ -32,6 +32,11 @@ func TestFailureUnderNoise(t *testing.T) {
 	if got := FailureOf(p, true); !strings.Contains(got, "noise: a finding may explain it, or a dependence on") {
 		t.Errorf("there are findings, but: %q", got)
 	}
+	p.ExactFailure = &campaign.Failure{Tests: p.Tests}
+	if got := FailureOf(p, false); !strings.Contains(got, "TestX of m failed under noise as well: ") {
+		t.Errorf("it failed under the happens-before engine too: %q", got)
+	}
+	p.ExactFailure = nil
 	f.Output = "--- FAIL: TestX (0.00s)\n    x_test.go:9: listen tcp :9991: bind: address already in use\nFAIL\n"
 	if got := FailureOf(p, false); strings.Contains(got, "only under noise") ||
 		!strings.Contains(got, `"x_test.go:9: listen tcp :9991: bind: address already in use": end the program`) {
