@@ -131,7 +131,7 @@ func TestWorkingSaysWhatItIsAt(t *testing.T) {
 	}
 }
 
-// Long work says in a log what it is at.
+// Long work names its current step in a log.
 func TestWorkingPassesOnWhatIsSaid(t *testing.T) {
 	var buf bytes.Buffer
 	p := New(&buf)

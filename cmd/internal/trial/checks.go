@@ -72,7 +72,7 @@ func newTrial(ctx context.Context, o Options, c *moduleCopy) (*trial, error) {
 	return t, nil
 }
 
-// say shows which patch is tried, and what is being done for it.
+// say shows the patch that is tried, with the step it has come to.
 func (t *trial) say(what string) { t.plan.Progress.Say(t.current + ": " + what) }
 
 func (t *trial) env() []string { return t.plan.Still.Env(os.Environ()) }
@@ -198,7 +198,7 @@ func (t *trial) test(files map[string][]byte) error {
 	}
 	t.alsoFail = nil
 	still, printed, err := t.compare(files, args)
-	// What hangs as before is not corrected, nor is what the tests show that have to show that a patch is needed.
+	// A test that hangs as before shows that nothing is corrected. So does a test that has to show the need for the patch.
 	isJudge := t.provesByTests() || strings.Contains(printed, timedOut)
 	if err == nil && len(still) > 0 && isJudge {
 		err = fmt.Errorf("%s fails with the patch too: %s", still[0], printed)

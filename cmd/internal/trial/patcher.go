@@ -164,8 +164,8 @@ func packagesOf(groups [][]*finding.Finding) int {
 	return len(paths)
 }
 
-// results are what has been made so far: the patches, and the fixes of findings, which the caller reads while an
-// analysis that was interrupted may still be at work.
+// results are the patches made so far, and the fixes of findings. The caller reads them while an analysis that was
+// interrupted may still be at work.
 type results struct {
 	mu     sync.Mutex
 	made   *Patches // guarded by mu
@@ -261,7 +261,7 @@ func (d *patcher) all(groups [][]*finding.Finding, tried func([]*finding.Finding
 	return nil
 }
 
-// settled hands a group over whose patch leaves nothing to another one, and the patches that there are with it.
+// settled hands over a group, if its patch leaves nothing to another one, with all patches made so far.
 func (d *patcher) settled(group []*finding.Finding, tried func([]*finding.Finding) error) (err error) {
 	closed := d.results.set(func() {
 		d.results.made = &Patches{maps.Clone(d.Before), maps.Clone(d.After)}

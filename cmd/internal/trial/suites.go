@@ -30,8 +30,8 @@ func (t *trial) suites(files map[string][]byte) error {
 	return err
 }
 
-// compare runs tests with a patch, and those that fail without it. The error names a test that fails with the patch
-// alone, or more often; those that fail with it as they do without it are returned, with what the failing ones print.
+// compare runs tests with a patch, and the failing ones without it. The error names a test that fails with the patch
+// alone, or more often. The tests that fail alike with and without it are returned, with their output.
 func (t *trial) compare(files map[string][]byte, args []string) (still []string, printed string, err error) {
 	// With the patch.
 	var failed failures
@@ -84,8 +84,8 @@ func (t *trial) compare(files map[string][]byte, args []string) (still []string,
 const rounds = 20
 
 // isUnsteady reports whether a test fails in some of its rounds without the patch, and in no more than chance may add
-// with it, which are returned. A package that fails as a whole, or a test whose rounds take longer than go test waits,
-// is not tried.
+// with it. It returns the number of the latter. A package that fails as a whole is not tried, nor is a test that takes
+// longer for its rounds than go test waits.
 func (t *trial) isUnsteady(files map[string][]byte, name string) (unsteady bool, with int, err error) {
 	test, pkg, ok := strings.Cut(name, ofPackage)
 	if !ok {

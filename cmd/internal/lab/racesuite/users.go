@@ -70,8 +70,8 @@ func (s *subset) runSubset(ctx context.Context, b suiteBinaries) (err error) {
 	}
 	args := []string{fmt.Sprintf("-test.run=^(%s)$", strings.Join(names, "|")), fmt.Sprintf("-test.shuffle=%d", s.seed)}
 	processors := fmt.Sprintf("GOMAXPROCS=%d", s.processors)
-	// The engine prints its reports, as the race detector does: the test that fails for one may be another than the test
-	// whose goroutine has made the access, so that the verdicts need the stacks of both.
+	// The engine prints its reports, as the race detector does. A goroutine may make its access after its test has
+	// returned, and the next test fails: the verdicts need the stacks of both sides.
 	s.exact, err = suiteVerdicts(ctx, b.exact, b.dir, args, processors)
 	for n := 0; n < raceRuns && err == nil; n++ {
 		var race map[string]verdict
