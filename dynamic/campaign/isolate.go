@@ -42,6 +42,7 @@ type isolation struct {
 	binary  build.Binary
 	test    string // as a pattern: "" is all
 	end     time.Time
+	cpu     cpuLimit
 	uses    map[uint64]LockUse
 	runs    int
 	tried   int
@@ -61,7 +62,7 @@ func (s *isolation) search(ctx context.Context) (*explained, error) {
 	for round := range orders {
 		s.visits = map[arm.Place]int{}
 		for i, at := range places {
-			if ctx.Err() != nil || time.Now().After(s.end) {
+			if ctx.Err() != nil || s.isOver() {
 				return nil, nil
 			}
 			s.progress(Event{Kind: Isolating, Run: round*len(places) + i + 1, Runs: orders * len(places),
@@ -83,6 +84,9 @@ func (s *isolation) search(ctx context.Context) (*explained, error) {
 	}
 	return nil, nil
 }
+
+// isOver reports whether the search has used up its time.
+func (s *isolation) isOver() bool { return time.Now().After(s.end) || s.cpu.isReached() }
 
 // places lists where a goroutine may have to be held: first the acquisitions of locks, then the accesses, in the
 // packages that the test has reached, and then later visits of these, as a function that is called twice in a section

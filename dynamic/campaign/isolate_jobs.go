@@ -19,6 +19,10 @@ const (
 	// probeLimit does so for a package whose tests have not failed, beside the time that they take under the
 	// happens-before engine.
 	probeLimit = 4 * time.Second
+	// All searches of such packages may take probeCPU of processor time, or probeShare of what the runs without the
+	// monitor took, if that is more: most modules have no bug to be found, and pay for them all the same.
+	probeCPU   = 2 * time.Second
+	probeShare = 0.25
 	// isolateShare is how much of the time that is left for replays all searches may take.
 	isolateShare = 0.5
 )
@@ -30,6 +34,15 @@ type isolationJob struct {
 	fails bool   // or else no test has failed
 	limit time.Duration
 }
+
+// cpuLimit bounds searches by the processor time that the campaign's processes have used.
+type cpuLimit struct {
+	tests *recorded.Runner
+	end   time.Duration // 0 is no limit
+}
+
+// isReached reports whether the processes have used that much.
+func (l cpuLimit) isReached() bool { return l.end > 0 && l.tests.CPU >= l.end }
 
 // isolate makes the searches, as far as their share of the campaign's time goes: tests that fail come first, and each
 // of them has its part of what is left.
@@ -46,15 +59,19 @@ func (c *campaign) isolate(ctx context.Context) {
 			failing++
 		}
 	}
+	var cpu cpuLimit
 	for i, job := range jobs {
+		if !job.fails && cpu.end == 0 {
+			cpu = cpuLimit{c.tests, c.tests.CPU + max(probeCPU, time.Duration(probeShare*float64(c.time.unmonitored)))}
+		}
 		left := time.Until(end)
-		if ctx.Err() != nil || left <= 0 {
+		if ctx.Err() != nil || left <= 0 || cpu.isReached() {
 			return
 		}
 		if job.fails {
 			left /= time.Duration(failing - i)
 		}
-		c.isolateJob(ctx, job, min(job.limit, left))
+		c.isolateJob(ctx, job, min(job.limit, left), cpu)
 	}
 }
 
@@ -112,11 +129,11 @@ func (c *campaign) testsToIsolate(pkg *PackageResult) []string {
 }
 
 // isolateJob makes one search, and takes up what it has found, or what is known of a test that stays unexplained.
-func (c *campaign) isolateJob(ctx context.Context, job isolationJob, limit time.Duration) {
+func (c *campaign) isolateJob(ctx context.Context, job isolationJob, limit time.Duration, cpu cpuLimit) {
 	pkg := &c.result.Packages[job.index]
 	s := &isolation{
 		campaign: c, pkg: pkg, binary: c.cfg.Binaries[job.index], test: job.test, uses: LockUses(c.seen.pkgs),
-		end: time.Now().Add(limit), unclear: map[arm.Visit]int{}, seenAt: map[arm.Visit]*failuresAt{},
+		end: time.Now().Add(limit), cpu: cpu, unclear: map[arm.Visit]int{}, seenAt: map[arm.Visit]*failuresAt{},
 	}
 	found, err := s.search(ctx)
 	switch {
