@@ -16,7 +16,7 @@ func Test(t *testing.T) {
 		"basic", "helpers", "owned", "published", "closures", "generics", "rwmutex",
 		"annotated", "user", "outlives", "roles", "ignored", "command", "wrapper", "writers",
 		"starts", "setup", "owner", "apart", "comments", "spin", "closed", "byvalue",
-		"copies", "elements", "inner", "branches", "standalone", "mixed", "counted")
+		"copies", "elements", "inner", "branches", "standalone", "mixed", "counted", "striped")
 }
 
 // TestLeads reads what is possible, but not worth printing: it has no diagnostic.

@@ -33,10 +33,13 @@ import (
 // Path names nothing.
 type Path struct {
 	Root ssa.Value
-	// Fields is ".a.b" for x.a.b, "" for x itself; "[…]" for elements. Without
+	// Fields is ".a.b" for x.a.b, "" for x itself; "[…]" for elements, [Every] for all of a list. Without
 	// a root it is the class of a lock that has no path here.
 	Fields string
 }
+
+// Every is the step of a path that names all elements of a slice, an array or a map.
+const Every = "[*]"
 
 // Of returns the path of v: of the location that v points to, or of the value
 // that was loaded from there, which is the same path.
@@ -301,14 +304,46 @@ func (p Path) Param(f *ssa.Function) int {
 func (p Path) Plus(fields string) Path { return Path{p.Root, p.Fields + fields} }
 
 // Under reports whether p is base or a location reached through it, and
-// the fields that are selected from base on the way.
+// the fields that are selected from base on the way. [Every] is each index.
 func (p Path) Under(base Path) (rest string, ok bool) {
-	if p.Root == nil || p.Root != base.Root || !strings.HasPrefix(p.Fields, base.Fields) {
+	if p.Root == nil || p.Root != base.Root {
 		return "", false
 	}
-	rest = p.Fields[len(base.Fields):]
-	return rest, rest == "" || rest[0] == '.' || rest[0] == '['
+	if strings.HasPrefix(p.Fields, base.Fields) {
+		rest = p.Fields[len(base.Fields):]
+		return rest, rest == "" || rest[0] == '.' || rest[0] == '['
+	}
+	if !strings.Contains(p.Fields, Every) && !strings.Contains(base.Fields, Every) {
+		return "", false
+	}
+	rest, of := p.Fields, base.Fields
+	for of != "" {
+		step, wanted := firstStep(rest), firstStep(of)
+		if step != wanted && !(isIndex(step) && isIndex(wanted) && (step == Every || wanted == Every)) {
+			return "", false
+		}
+		rest, of = rest[len(step):], of[len(wanted):]
+	}
+	return rest, true
 }
+
+// firstStep returns the first field or index of fields.
+func firstStep(fields string) string {
+	depth := 0
+	for i, c := range []byte(fields) {
+		switch {
+		case c == '[' && depth == 0 && i > 0, c == '.' && depth == 0 && i > 0:
+			return fields[:i]
+		case c == '[':
+			depth++
+		case c == ']':
+			depth--
+		}
+	}
+	return fields
+}
+
+func isIndex(step string) bool { return strings.HasPrefix(step, "[") }
 
 // MayRoot reports whether v may root a path, or be an index in one, and be
 // computed more than once.

@@ -23,8 +23,9 @@
 // where all its users both send and receive ([State.Turns]); one is missed that is used in a select, is handed on or
 // has an exported name, or is released by another function than has acquired it.
 //
-// A lock that a loop takes in each round, or that was reached through a pointer
-// which is assigned since, is known by its class only. A lock that a function releases
+// A loop over all elements of a slice, an array or a map that takes a lock of each leaves them all held, by the name
+// "c.parts[*].mu", and its twin releases them. Any other lock that a loop takes in each round, or that was reached
+// through a pointer which is assigned since, is known by its class only. A lock that a function releases
 // without having taken it was its caller's: to take it again changes
 // nothing for the caller ([Held.Back]), and locks that are taken in between are not
 // taken under it ([Acquire.Freed]). A goroutine that is started and surely releases a lock holds it from its start;
@@ -38,7 +39,7 @@
 // that was made in the same function. One through another interface of the module
 // is a class of its own ([Dispatch]), which the join resolves.
 //
-// Missed: locks held through aliases, and in maps; calls through function
+// Missed: locks held through aliases; calls through function
 // values and other interfaces. Falsely held: where a pointer in the path is
 // assigned in between by a callee.
 //

@@ -103,7 +103,7 @@ func (f *flow) stepInstruction(s *State, instr ssa.Instruction, onCall func(ssa.
 			if onCall != nil {
 				onCall(s.defers[i], s)
 			}
-			s = f.applyOp(s, s.defers[i])
+			s = f.runDeferred(s, s.defers[i])
 		}
 	}
 	return s
@@ -213,8 +213,9 @@ func (r *Result) unlocks(call *ssa.CallCommon) ssa.Value {
 }
 
 // branch returns the state on the i-th way out of b: after `if mu.TryLock()`,
-// or a flag that was won, the lock is held on the first.
+// or a flag that was won, the lock is held on the first; after a loop, those of all elements.
 func (f *flow) branch(s *State, b *ssa.BasicBlock, i int) *State {
+	s = f.atEnd(s, b, i)
 	cond, ok := b.Instrs[len(b.Instrs)-1].(*ssa.If)
 	if !ok {
 		return s

@@ -38,6 +38,7 @@ type Result struct {
 	spins     map[*ssa.Function]kind // methods that are lock operations by their bodies
 	turns     map[string]turn        // channels that are locks, by class
 	flags     map[string]bool        // atomic flags that are locks, by class
+	rounds    map[*ssa.BasicBlock]*round
 	points    map[*ssa.Function][]point
 	takes     map[*ssa.Function][]Acquire // of functions of the package
 	foreign   *foreign                    // of others
@@ -75,6 +76,7 @@ func run(pass *analysis.Pass) (any, error) {
 		spins:     map[*ssa.Function]kind{},
 		turns:     map[string]turn{},
 		flags:     map[string]bool{},
+		rounds:    map[*ssa.BasicBlock]*round{},
 		points:    map[*ssa.Function][]point{},
 		takes:     map[*ssa.Function][]Acquire{},
 		foreign:   &foreign{takes: map[*ssa.Function][]Acquire{}},

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"maps"
 	"slices"
+	"strings"
 	"sync"
 
 	"golang.org/x/tools/go/ssa"
@@ -95,8 +96,23 @@ func (s *State) list(wanted func(hold) bool) []Held {
 
 // Has returns the lock at path p if it is surely held.
 func (s *State) Has(p accesspath.Path) (Held, bool) {
+	p = s.coveredBy(p)
 	h := s.locks[p]
 	return h.heldAt(p), h.status == held || h.status == heldRead
+}
+
+// coveredBy returns the path by which the state knows the lock at p: p itself, or one that names all elements of a list.
+func (s *State) coveredBy(p accesspath.Path) accesspath.Path {
+	if s.locks[p].status != absent || !strings.Contains(p.Fields, "[") {
+		return p
+	}
+	best := p
+	for all := range s.locks {
+		if rest, ok := p.Under(all); ok && rest == "" && all != p && (best == p || all.Fields < best.Fields) {
+			best = all
+		}
+	}
+	return best
 }
 
 // Known is the state of one lock at an instruction, held or not.
@@ -137,7 +153,7 @@ func (h hold) heldAt(p accesspath.Path) Held {
 
 // MayHold reports whether the lock at p is held on some way here.
 func (s *State) MayHold(p accesspath.Path) bool {
-	switch s.locks[p].status {
+	switch s.locks[s.coveredBy(p)].status {
 	case held, heldRead, maybe:
 		return true
 	}
@@ -204,6 +220,11 @@ func (s *State) release(p accesspath.Path, class string) *State {
 		}
 		return s.withHold(p, hold{})
 	case absent:
+		// One of all elements: the others stay.
+		if all := s.coveredBy(p); all != p {
+			h.status, h.class = maybe, class
+			return s.withHold(all, h)
+		}
 		// One of several that were taken in a loop, perhaps.
 		if some := anonymous(class); class != "" && s.locks[some].status != absent {
 			return s.withHold(some, hold{})
@@ -263,8 +284,11 @@ func (s *State) rename(lost func(accesspath.Path) bool) *State {
 			continue
 		}
 		out = out.withHold(p, hold{})
-		if h.class != "" && (h.status == held || h.status == heldRead) {
-			out = out.withHold(anonymous(h.class), h)
+		some := anonymous(h.class)
+		switch {
+		case h.class == "":
+		case h.status == held, h.status == heldRead, h.status == maybe && s.locks[some].status == absent:
+			out = out.withHold(some, h)
 		}
 	}
 	return out

@@ -24,13 +24,19 @@ func (t *T) DeferredClosure() {
 	t.n++ // = t.mu
 }
 
-// Missed: behind the loop, the locks of all others are still held.
+// Behind the loop, the locks of all others are still held.
 func (t *T) DeferredInLoop(others []*T) {
 	for _, o := range others {
 		o.mu.Lock()
 		defer o.mu.Unlock()
 		o.n++ // = others[…].mu
 	}
+	t.n++ // = others[*].mu
+}
+
+// The deferred calls have released them all.
+func (t *T) CallsDeferredInLoop(others []*T) {
+	t.DeferredInLoop(others)
 	t.n++ // = none
 }
 
