@@ -44,8 +44,8 @@ func (f *flow) atEnd(s *State, header *ssa.BasicBlock, succ int) *State {
 	return s
 }
 
-// runDeferred returns the state after d has run at the end of the function. Where a loop over all elements defers it, it
-// runs for each of them:
+// runDeferred returns the state after d has run at the end of the function. Where a loop over all elements
+// defers it, it runs for each of them:
 //
 //	for _, p := range parts { p.mu.Lock(); defer p.mu.Unlock() }
 func (f *flow) runDeferred(s *State, d *ssa.Defer) *State {
@@ -72,7 +72,7 @@ func isInElementLoop(b *ssa.BasicBlock) bool {
 }
 
 // roundOf returns the change of locks by the loop with the header; nil if it is no loop over all
-// elements, or changes none.
+// elements.
 func (f *flow) roundOf(header *ssa.BasicBlock) *round {
 	known := f.r.rounds
 	if l, ok := known[header]; ok {
@@ -91,10 +91,9 @@ func (f *flow) findRound(header *ssa.BasicBlock) *round {
 	l := &round{exit: exit}
 	for p, h := range f.solveRound(header, header.Succs[1-exit]).locks {
 		all, ok := of(p)
-		if !ok || h.back || h.status == absent {
-			continue
+		if ok && !h.back && h.status != absent {
+			l.changes = append(l.changes, change{effect{path: all, status: h.status, class: h.class}, h.since})
 		}
-		l.changes = append(l.changes, change{effect{path: all, status: h.status, class: h.class}, h.since})
 	}
 	slices.SortFunc(l.changes, func(a, b change) int { return cmp.Compare(a.path.String(), b.path.String()) })
 	return l

@@ -101,7 +101,8 @@ func (s *State) Has(p accesspath.Path) (Held, bool) {
 	return h.heldAt(p), h.status == held || h.status == heldRead
 }
 
-// coveredBy returns the path by which the state knows the lock at p: p itself, or one that names all elements of a list.
+// coveredBy returns the path by which the state knows the lock at p: p itself, or one that names all
+// elements of a list.
 func (s *State) coveredBy(p accesspath.Path) accesspath.Path {
 	if s.locks[p].status != absent || !strings.Contains(p.Fields, "[") {
 		return p
