@@ -111,18 +111,16 @@ func (c *checker) renewed(instr ssa.Instruction, stores []*ssa.Store) bool {
 // assigns lists the stores of fn to fields, by field.
 func assigns(fn *ssa.Function) map[accesspath.Name][]*ssa.Store {
 	stores := map[accesspath.Name][]*ssa.Store{}
-	for _, b := range fn.Blocks {
-		for _, instr := range b.Instrs {
-			st, ok := instr.(*ssa.Store)
-			if !ok {
-				continue
-			}
-			if _, isField := st.Addr.(*ssa.FieldAddr); !isField {
-				continue
-			}
-			if name, ok := accesspath.NameOf(st.Addr); ok {
-				stores[name] = append(stores[name], st)
-			}
+	for instr := range ir.Instructions(fn) {
+		st, ok := instr.(*ssa.Store)
+		if !ok {
+			continue
+		}
+		if _, isField := st.Addr.(*ssa.FieldAddr); !isField {
+			continue
+		}
+		if name, ok := accesspath.NameOf(st.Addr); ok {
+			stores[name] = append(stores[name], st)
 		}
 	}
 	return stores

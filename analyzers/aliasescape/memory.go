@@ -78,16 +78,14 @@ func (b *behaviours) behaviourOf(fn *ssa.Function) *Behaviour {
 // sumUp adds the behaviour that fn shows, and reports whether that was news.
 func (b *behaviours) sumUp(fn *ssa.Function) bool {
 	does, news := b.own[fn], false
-	for _, block := range fn.Blocks {
-		for _, instr := range block.Instrs {
-			for _, o := range b.changedBy(instr) {
-				if m, ok := relative(o, fn); ok {
-					news = does.changes(m) || news
-				}
+	for instr := range ir.Instructions(fn) {
+		for _, o := range b.changedBy(instr) {
+			if m, ok := relative(o, fn); ok {
+				news = does.changes(m) || news
 			}
-			if ret, ok := instr.(*ssa.Return); ok {
-				news = b.returned(does, fn, ret) || news
-			}
+		}
+		if ret, ok := instr.(*ssa.Return); ok {
+			news = b.returned(does, fn, ret) || news
 		}
 	}
 	return news
@@ -217,15 +215,8 @@ func (b *behaviours) resultOf(call *ssa.Call, i int) (origin, bool) {
 func (b *behaviours) changedBy(instr ssa.Instruction) []origin {
 	switch instr := instr.(type) {
 	case *ssa.Store:
-		addr := instr.Addr
-		for { // a field of an element: s.list[i].f = v
-			field, ok := addr.(*ssa.FieldAddr)
-			if !ok {
-				break
-			}
-			addr = field.X
-		}
-		if at, ok := addr.(*ssa.IndexAddr); ok {
+		// a field of an element: s.list[i].f = v
+		if at, ok := ir.Root(instr.Addr, ir.Field).(*ssa.IndexAddr); ok {
 			return b.originsOf(at.X)
 		}
 	case *ssa.MapUpdate:
@@ -276,11 +267,7 @@ func writesArgument(b *behaviours, fn *ssa.Function, args []ssa.Value) []origin 
 		return nil
 	}
 	if writes, _ := knowledge.WritesArgument(ir.Declared(fn), 0); writes {
-		v := args[0]
-		if mk, ok := v.(*ssa.MakeInterface); ok {
-			v = mk.X
-		}
-		return b.originsOf(v)
+		return b.originsOf(ir.Root(args[0], ir.Boxed))
 	}
 	return nil
 }

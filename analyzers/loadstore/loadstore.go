@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"go/ast"
 	"go/token"
-	"go/types"
 	"slices"
 
 	"golang.org/x/tools/go/analysis"
@@ -13,7 +12,6 @@ import (
 
 	"github.com/interlock-go/interlock/analyzers/check"
 	"github.com/interlock-go/interlock/analyzers/finding"
-	"github.com/interlock-go/interlock/analyzers/internal/knowledge"
 	"github.com/interlock-go/interlock/analyzers/pass/accesses"
 	"github.com/interlock-go/interlock/analyzers/pass/accesspath"
 	"github.com/interlock-go/interlock/analyzers/pass/endpoints"
@@ -165,15 +163,10 @@ func drains(ld, st *accesses.Access) bool {
 			case *ssa.DebugRef:
 				return false
 			case *ssa.BinOp:
-				return !isBool(use.Type())
+				return !ir.IsBool(use.Type())
 			}
 			return true
 		})
-}
-
-func isBool(t types.Type) bool {
-	b, ok := t.Underlying().(*types.Basic)
-	return ok && b.Kind() == types.Bool
 }
 
 // unlocked reports whether surely no lock is held at a.
@@ -226,43 +219,24 @@ func (f *finder) dominates(a, b ssa.Instruction) bool {
 
 // dependsOn reports whether v is computed from loaded: through operators, conversions and calls that take it. A
 // choice between the old value and another (x = x or y) computes nothing.
-func dependsOn(v, loaded ssa.Value) bool {
-	seen := map[ssa.Value]bool{}
-	var from func(v ssa.Value, depth int, computed bool) bool
-	from = func(v ssa.Value, depth int, computed bool) bool {
-		if v == loaded {
-			return computed
+func dependsOn(v, loaded ssa.Value) bool { return ir.DependsOn(v, loaded, carries) == ir.Computes }
+
+func carries(instr ssa.Instruction) ir.Carry {
+	switch instr := instr.(type) {
+	case *ssa.UnOp:
+		if instr.Op != token.MUL && instr.Op != token.ARROW { // an object behind a pointer is a variable of its own
+			return ir.Computes
 		}
-		instr, ok := v.(ssa.Instruction)
-		if !ok || seen[v] || depth > knowledge.OperatorsFollowed {
-			return false
+	case *ssa.BinOp:
+		return ir.Computes
+	case *ssa.Call:
+		if !instr.Call.IsInvoke() {
+			return ir.Computes
 		}
-		seen[v] = true
-		switch v := v.(type) {
-		case *ssa.UnOp:
-			if v.Op == token.MUL || v.Op == token.ARROW {
-				return false // an object behind a pointer is a variable of its own
-			}
-			computed = true
-		case *ssa.BinOp:
-			computed = true
-		case *ssa.Call:
-			if v.Call.IsInvoke() {
-				return false
-			}
-			computed = true
-		case *ssa.Convert, *ssa.ChangeType, *ssa.Extract, *ssa.Phi, *ssa.Slice, *ssa.MakeInterface, *ssa.TypeAssert:
-		default:
-			return false
-		}
-		for _, op := range instr.Operands(nil) {
-			if *op != nil && from(*op, depth+1, computed) {
-				return true
-			}
-		}
-		return false
+	case *ssa.Convert, *ssa.ChangeType, *ssa.Extract, *ssa.Phi, *ssa.Slice, *ssa.MakeInterface, *ssa.TypeAssert:
+		return ir.Copies
 	}
-	return from(v, 0, false)
+	return ir.Stops
 }
 
 // report makes the finding of s.

@@ -153,22 +153,10 @@ func (c *checker) evidence(s section) (string, *accesses.Access) {
 // underOutlivingLock reports whether some function returns with a lock held that
 // lies in an object on the path to st, so that st may run under it.
 func (c *checker) underOutlivingLock(st *accesses.Access) bool {
-	for addr := st.Addr; addr != nil; {
-		fa, ok := addr.(*ssa.FieldAddr)
-		if !ok {
-			load, isLoad := addr.(*ssa.UnOp)
-			if !isLoad {
-				return false
-			}
-			addr = load.X
-			continue
+	for addr := st.Addr; addr != nil; addr = ir.Back(addr, ir.Field|ir.Loaded) {
+		if fa, ok := addr.(*ssa.FieldAddr); ok && slices.ContainsFunc(locksIn(fa), c.list.Locks.Outlives) {
+			return true
 		}
-		for _, lock := range locksIn(fa) {
-			if c.list.Locks.Outlives(lock) {
-				return true
-			}
-		}
-		addr = fa.X
 	}
 	return false
 }
@@ -216,15 +204,9 @@ func (c *checker) goroutineOf(st *accesses.Access) *callgraph.Goroutine {
 // startedOnHolder reports whether g was started on an object of the type that
 // holds the variable at addr, at whatever depth, by value.
 func startedOnHolder(g *callgraph.Goroutine, addr ssa.Value) bool {
-	for {
-		fa, ok := addr.(*ssa.FieldAddr)
-		if !ok {
-			break
-		}
-		addr = fa.X
-	}
+	holder := ir.Root(addr, ir.Field).Type()
 	return slices.ContainsFunc(g.Entry.Params,
-		func(p *ssa.Parameter) bool { return types.Identical(p.Type(), addr.Type()) })
+		func(p *ssa.Parameter) bool { return types.Identical(p.Type(), holder) })
 }
 
 // counts reports whether st is x++ or x += n: a registry that is appended to is filled in before goroutines

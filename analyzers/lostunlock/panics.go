@@ -9,6 +9,7 @@ import (
 	"github.com/interlock-go/interlock/analyzers/finding"
 	"github.com/interlock-go/interlock/analyzers/pass/accesspath"
 	"github.com/interlock-go/interlock/analyzers/pass/callgraph"
+	"github.com/interlock-go/interlock/analyzers/pass/ir"
 	"github.com/interlock-go/interlock/analyzers/pass/lockset"
 )
 
@@ -38,11 +39,9 @@ func (c *checker) panics(fn *ssa.Function) {
 
 func deferredCalls(fn *ssa.Function) []*ssa.Defer {
 	var list []*ssa.Defer
-	for _, b := range fn.Blocks {
-		for _, instr := range b.Instrs {
-			if d, ok := instr.(*ssa.Defer); ok {
-				list = append(list, d)
-			}
+	for instr := range ir.Instructions(fn) {
+		if d, ok := instr.(*ssa.Defer); ok {
+			list = append(list, d)
 		}
 	}
 	return list
@@ -79,11 +78,9 @@ func bodyCalls(deferred []*ssa.Defer, wanted func(*ssa.CallCommon) bool) bool {
 		if fn == nil {
 			continue
 		}
-		for _, b := range fn.Blocks {
-			for _, instr := range b.Instrs {
-				if call, ok := instr.(ssa.CallInstruction); ok && wanted(call.Common()) {
-					return true
-				}
+		for instr := range ir.Instructions(fn) {
+			if call, ok := instr.(ssa.CallInstruction); ok && wanted(call.Common()) {
+				return true
 			}
 		}
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/interlock-go/interlock/analyzers/finding"
 	"github.com/interlock-go/interlock/analyzers/pass/accesses"
 	"github.com/interlock-go/interlock/analyzers/pass/accesspath"
+	"github.com/interlock-go/interlock/analyzers/pass/ir"
 	"github.com/interlock-go/interlock/analyzers/pass/lockset"
 )
 
@@ -101,13 +102,11 @@ func foundUnder(list *accesses.List, a *accesses.Access, h lockset.Held) bool {
 //
 //	if grow { mu.RUnlock(); mu.Lock(); changed = true }; if changed { m[k] = v }
 func mayHoldWriteSide(list *accesses.List, fn *ssa.Function, h lockset.Held) bool {
-	for _, b := range fn.Blocks {
-		for _, instr := range b.Instrs {
-			call, ok := instr.(*ssa.Call)
-			if lock := list.Locks.Receiver(instr); ok && h.Since == nil && lock != nil && accesspath.Of(lock) == h.Path &&
-				call.Call.StaticCallee() != nil && call.Call.StaticCallee().Name() == "Lock" {
-				return true
-			}
+	for instr := range ir.Instructions(fn) {
+		call, ok := instr.(*ssa.Call)
+		if lock := list.Locks.Receiver(instr); ok && h.Since == nil && lock != nil && accesspath.Of(lock) == h.Path &&
+			call.Call.StaticCallee() != nil && call.Call.StaticCallee().Name() == "Lock" {
+			return true
 		}
 	}
 	return false

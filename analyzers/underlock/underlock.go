@@ -3,7 +3,6 @@ package underlock
 import (
 	_ "embed"
 	"fmt"
-	"go/token"
 	"go/types"
 	"slices"
 	"strings"
@@ -14,6 +13,7 @@ import (
 	"github.com/interlock-go/interlock/analyzers/check"
 	"github.com/interlock-go/interlock/analyzers/finding"
 	"github.com/interlock-go/interlock/analyzers/pass/accesspath"
+	"github.com/interlock-go/interlock/analyzers/pass/ir"
 	"github.com/interlock-go/interlock/analyzers/pass/lockset"
 	"github.com/interlock-go/interlock/analyzers/pass/syncops"
 	"github.com/interlock-go/interlock/analyzers/pass/waits"
@@ -195,14 +195,11 @@ func (c *checker) callbacks() {
 // userField returns the exported field that holds the function called, if it
 // returns nothing and does not just cancel a context.
 func userField(call *ssa.Call) (*ssa.FieldAddr, bool) {
-	load, ok := call.Call.Value.(*ssa.UnOp)
-	if !ok || load.Op != token.MUL || call.Call.IsInvoke() {
-		return nil, false
-	}
-	field, ok := load.X.(*ssa.FieldAddr)
+	field, ok := ir.Back(call.Call.Value, ir.Loaded).(*ssa.FieldAddr)
 	sig := call.Call.Signature()
-	cancels := strings.HasPrefix(types.TypeString(load.Type(), nil), "context.Cancel")
-	if !ok || cancels || sig.Results().Len() > 0 || sig.Variadic() || !accesspath.FieldOf(field).Exported() {
+	cancels := strings.HasPrefix(types.TypeString(call.Call.Value.Type(), nil), "context.Cancel")
+	if !ok || call.Call.IsInvoke() || cancels || sig.Results().Len() > 0 || sig.Variadic() ||
+		!accesspath.FieldOf(field).Exported() {
 		return nil, false
 	}
 	return field, true

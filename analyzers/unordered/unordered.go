@@ -88,20 +88,18 @@ func maySend(fn *ssa.Function, channel ssa.Value) bool {
 	if root == nil || root.Parent() != fn {
 		return true
 	}
-	for _, b := range fn.Blocks {
-		for _, instr := range b.Instrs {
-			var to ssa.Value
-			switch instr := instr.(type) {
-			case *ssa.Send:
-				to = instr.Chan
-			case ssa.CallInstruction:
-				if builtin, ok := instr.Common().Value.(*ssa.Builtin); ok && builtin.Name() == "close" {
-					to = instr.Common().Args[0]
-				}
+	for instr := range ir.Instructions(fn) {
+		var to ssa.Value
+		switch instr := instr.(type) {
+		case *ssa.Send:
+			to = instr.Chan
+		case ssa.CallInstruction:
+			if builtin, ok := instr.Common().Value.(*ssa.Builtin); ok && builtin.Name() == "close" {
+				to = instr.Common().Args[0]
 			}
-			if to != nil && accesspath.Of(to).Root == root {
-				return true
-			}
+		}
+		if to != nil && accesspath.Of(to).Root == root {
+			return true
 		}
 	}
 	return false

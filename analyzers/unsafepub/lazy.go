@@ -2,13 +2,13 @@ package unsafepub
 
 import (
 	"fmt"
-	"go/constant"
 	"go/token"
 	"go/types"
 
 	"golang.org/x/tools/go/ssa"
 
 	"github.com/interlock-go/interlock/analyzers/pass/accesses"
+	"github.com/interlock-go/interlock/analyzers/pass/ir"
 )
 
 // lazyInit finds `if x.f == nil { x.f = … }` without a lock, in code that any caller may run, on a type that
@@ -65,7 +65,7 @@ func isError(t types.Type) bool { return types.Identical(t, types.Universe.Looku
 // value: nil, "", 0.
 func ifZero(instr ssa.Instruction) *ssa.BasicBlock {
 	cmp, ok := instr.(*ssa.BinOp)
-	if !ok || cmp.Op != token.EQL && cmp.Op != token.NEQ || !isZero(cmp.X) && !isZero(cmp.Y) {
+	if !ok || cmp.Op != token.EQL && cmp.Op != token.NEQ || !ir.IsZero(cmp.X) && !ir.IsZero(cmp.Y) {
 		return nil
 	}
 	for _, ref := range *cmp.Referrers() {
@@ -77,21 +77,4 @@ func ifZero(instr ssa.Instruction) *ssa.BasicBlock {
 		}
 	}
 	return nil
-}
-
-func isZero(v ssa.Value) bool {
-	c, ok := v.(*ssa.Const)
-	if !ok {
-		return false
-	}
-	if c.Value == nil {
-		return true
-	}
-	switch c.Value.Kind() {
-	case constant.String:
-		return constant.StringVal(c.Value) == ""
-	case constant.Int:
-		return constant.Sign(c.Value) == 0
-	}
-	return false
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/interlock-go/interlock/analyzers/pass/accesses"
 	"github.com/interlock-go/interlock/analyzers/pass/callgraph"
+	"github.com/interlock-go/interlock/analyzers/pass/ir"
 )
 
 // publication finds the assignment within a started goroutine: its function
@@ -45,13 +46,9 @@ func (c *checker) startsWith(a *accesses.Access) bool {
 }
 
 func makesReference(v ssa.Value) bool {
-	switch v := v.(type) {
+	switch ir.Root(v, ir.Retyped|ir.Boxed).(type) {
 	case *ssa.MakeChan, *ssa.MakeMap, *ssa.MakeSlice, *ssa.Alloc:
 		return true
-	case *ssa.MakeInterface:
-		return makesReference(v.X)
-	case *ssa.ChangeType:
-		return makesReference(v.X)
 	}
 	return false
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/interlock-go/interlock/analyzers/check"
 	"github.com/interlock-go/interlock/analyzers/finding"
 	"github.com/interlock-go/interlock/analyzers/pass/callgraph"
+	"github.com/interlock-go/interlock/analyzers/pass/ir"
 	"github.com/interlock-go/interlock/analyzers/pass/syncops"
 )
 
@@ -153,11 +154,9 @@ func (c *checker) countsItself(wait *syncops.Op) bool {
 // startsBetween reports whether the function of the two starts a goroutine
 // between them: then it is that one which the Add counts.
 func (c *checker) startsBetween(add, wait ssa.Instruction) bool {
-	for _, b := range add.Parent().Blocks {
-		for _, instr := range b.Instrs {
-			if _, starts := instr.(*ssa.Go); starts && c.list.Reaches(add, instr) && c.list.Reaches(instr, wait) {
-				return true
-			}
+	for instr := range ir.Instructions(add.Parent()) {
+		if _, starts := instr.(*ssa.Go); starts && c.list.Reaches(add, instr) && c.list.Reaches(instr, wait) {
+			return true
 		}
 	}
 	return false

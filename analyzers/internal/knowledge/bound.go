@@ -25,7 +25,7 @@ const (
 	EventsOfLeads       = 64  // accesses of a function in which such pairs are looked for, by calls too
 	BlocksOfLeads       = 128 // of that function
 	LeadsOfFunction     = 8   // pairs in two critical sections
-	ValuesOfLead        = 200 // that are computed from the value of the first of them
+	ValuesFollowed      = 200 // that are computed from one value, or that one is computed from
 	OperatorsFollowed   = 12  // from a value back to its operands
 	SourcesFollowed     = 8   // values that a lock's object may be
 	ConditionsSplit     = 6   // conditions of a function by which lock states are kept apart

@@ -93,11 +93,9 @@ func (l *Line) findCode() {
 		if l.Has(fn.Pos()) && len(l.Instrs) == 0 {
 			l.Fn = fn
 		}
-		for _, b := range fn.Blocks {
-			for _, instr := range b.Instrs {
-				if _, ok := instr.(*ssa.DebugRef); !ok && l.Has(instr.Pos()) && (len(l.Instrs) == 0 || l.Fn == fn) {
-					l.Fn, l.Instrs = fn, append(l.Instrs, instr)
-				}
+		for instr := range ir.Instructions(fn) {
+			if _, ok := instr.(*ssa.DebugRef); !ok && l.Has(instr.Pos()) && (len(l.Instrs) == 0 || l.Fn == fn) {
+				l.Fn, l.Instrs = fn, append(l.Instrs, instr)
 			}
 		}
 	}

@@ -305,7 +305,7 @@ func (c *collector) addCall(call *ssa.Call) *Access {
 		return c.mapAccess(call.Call.Args[0], nil, call.Pos(), finding.Write, nil)
 	}
 	fn := ir.Origin(call.Call.StaticCallee())
-	if fn == nil || len(call.Call.Args) == 0 || !inAtomic(fn) {
+	if fn == nil || len(call.Call.Args) == 0 || ir.PackagePath(fn) != "sync/atomic" {
 		return nil
 	}
 	mode, value := finding.AtomicWrite, ssa.Value(nil)
@@ -331,11 +331,6 @@ func (c *collector) addCall(call *ssa.Call) *Access {
 		return nil
 	}
 	return &Access{Name: name, Mode: mode, Addr: addr, Expr: expr, Value: value}
-}
-
-func inAtomic(fn *ssa.Function) bool {
-	obj := fn.Object()
-	return obj != nil && obj.Pkg() != nil && obj.Pkg().Path() == "sync/atomic"
 }
 
 // mergeUpdates makes one access of the load and the store of one expression.

@@ -113,19 +113,17 @@ func (l *List) findKept() {
 	l.kept = map[*types.Var]bool{}
 	k := keeper{none: map[ssa.Value]bool{}}
 	for _, fn := range l.Prog.Funcs {
-		for _, b := range fn.Blocks {
-			for _, instr := range b.Instrs {
-				fa, ok := instr.(*ssa.FieldAddr)
-				if !ok {
-					continue
-				}
-				field := types.Unalias(fa.Type()).Underlying().(*types.Pointer).Elem()
-				if _, isStruct := field.Underlying().(*types.Struct); !isStruct {
-					continue
-				}
-				if f := accesspath.FieldOf(fa); !l.kept[f] && k.mayKeep(fa) {
-					l.kept[f] = true
-				}
+		for instr := range ir.Instructions(fn) {
+			fa, ok := instr.(*ssa.FieldAddr)
+			if !ok {
+				continue
+			}
+			field := types.Unalias(fa.Type()).Underlying().(*types.Pointer).Elem()
+			if _, isStruct := field.Underlying().(*types.Struct); !isStruct {
+				continue
+			}
+			if f := accesspath.FieldOf(fa); !l.kept[f] && k.mayKeep(fa) {
+				l.kept[f] = true
 			}
 		}
 	}

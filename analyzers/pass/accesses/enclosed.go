@@ -8,6 +8,7 @@ import (
 	"golang.org/x/tools/go/ssa"
 
 	"github.com/interlock-go/interlock/analyzers/pass/accesspath"
+	"github.com/interlock-go/interlock/analyzers/pass/ir"
 )
 
 // findEnclosed finds the fields that point to an object which nothing else leads to: each store puts
@@ -17,18 +18,16 @@ import (
 func (l *List) findEnclosed() {
 	filled, open := map[*types.Var]bool{}, map[*types.Var]bool{} // some store fills it; something lets its object out
 	for _, fn := range l.Prog.Funcs {
-		for _, b := range fn.Blocks {
-			for _, instr := range b.Instrs {
-				fa, ok := instr.(*ssa.FieldAddr)
-				if !ok || !pointsToStruct(fa) {
-					continue
-				}
-				field := accesspath.FieldOf(fa)
-				filled[field] = filled[field] || slices.ContainsFunc(*fa.Referrers(), func(ref ssa.Instruction) bool {
-					return isStoreTo(ref, fa)
-				})
-				open[field] = open[field] || field.Exported() || !onlyOwner(fa)
+		for instr := range ir.Instructions(fn) {
+			fa, ok := instr.(*ssa.FieldAddr)
+			if !ok || !pointsToStruct(fa) {
+				continue
 			}
+			field := accesspath.FieldOf(fa)
+			filled[field] = filled[field] || slices.ContainsFunc(*fa.Referrers(), func(ref ssa.Instruction) bool {
+				return isStoreTo(ref, fa)
+			})
+			open[field] = open[field] || field.Exported() || !onlyOwner(fa)
 		}
 	}
 	l.enclosed = map[*types.Var]bool{}

@@ -3,7 +3,6 @@ package accesses
 import (
 	"fmt"
 	"go/token"
-	"go/types"
 	"slices"
 	"strings"
 	"sync"
@@ -13,6 +12,7 @@ import (
 	"github.com/interlock-go/interlock/analyzers/internal/knowledge"
 	"github.com/interlock-go/interlock/analyzers/pass/accesspath"
 	"github.com/interlock-go/interlock/analyzers/pass/callgraph"
+	"github.com/interlock-go/interlock/analyzers/pass/ir"
 	"github.com/interlock-go/interlock/analyzers/pass/lockset"
 )
 
@@ -241,11 +241,9 @@ func (l *List) waitsFor(start ssa.CallInstruction) bool {
 		return false
 	}
 	all, any := true, false
-	for _, b := range fn.Blocks {
-		for _, instr := range b.Instrs {
-			if g, ok := instr.(*ssa.Go); ok {
-				all, any = all && l.waitsBehind(g), true
-			}
+	for instr := range ir.Instructions(fn) {
+		if g, ok := instr.(*ssa.Go); ok {
+			all, any = all && l.waitsBehind(g), true
 		}
 	}
 	return all && any
@@ -277,13 +275,11 @@ func (l *List) joined(g entry) bool {
 	if !ok || made.Parent() != g.start.Parent() {
 		return false
 	}
-	for _, b := range made.Parent().Blocks {
-		for _, instr := range b.Instrs {
-			if on := awaited(instr); on != nil && l.Leads(g.start, instr) {
-				switch root := accesspath.Of(on).Root.(type) {
-				case *ssa.MakeChan, *ssa.Alloc:
-					return root != made
-				}
+	for instr := range ir.Instructions(made.Parent()) {
+		if on := awaited(instr); on != nil && l.Leads(g.start, instr) {
+			switch root := accesspath.Of(on).Root.(type) {
+			case *ssa.MakeChan, *ssa.Alloc:
+				return root != made
 			}
 		}
 	}
@@ -295,12 +291,10 @@ func (l *List) joined(g entry) bool {
 // the goroutine g signals.
 func (l *List) awaits(e, g entry) bool {
 	for at := e.via; at != nil; at = at.next {
-		for _, b := range at.Parent().Blocks {
-			for _, instr := range b.Instrs {
-				if on := awaited(instr); on != nil && (at == e.via || announces(g.fn, on)) &&
-					l.Leads(instr, at.Instruction) && !l.Leads(at.Instruction, instr) {
-					return true
-				}
+		for instr := range ir.Instructions(at.Parent()) {
+			if on := awaited(instr); on != nil && (at == e.via || announces(g.fn, on)) &&
+				l.Leads(instr, at.Instruction) && !l.Leads(at.Instruction, instr) {
+				return true
 			}
 		}
 	}
@@ -311,15 +305,13 @@ func (l *List) awaits(e, g entry) bool {
 // WaitGroup of a field or package variable.
 func announces(fn *ssa.Function, on ssa.Value) bool {
 	name, ok := accesspath.NameOf(on)
-	for _, b := range fn.Blocks {
-		for _, instr := range b.Instrs {
-			if ok && signalled(instr) == name {
+	for instr := range ir.Instructions(fn) {
+		if ok && signalled(instr) == name {
+			return true
+		}
+		if d, isDefer := instr.(*ssa.Defer); isDefer {
+			if f := d.Call.StaticCallee(); f != nil && f.Parent() == fn && announces(f, on) {
 				return true
-			}
-			if d, isDefer := instr.(*ssa.Defer); isDefer {
-				if f := d.Call.StaticCallee(); f != nil && f.Parent() == fn && announces(f, on) {
-					return true
-				}
 			}
 		}
 	}
@@ -401,11 +393,7 @@ func exported(fn *ssa.Function) bool {
 	if recv == nil {
 		return true
 	}
-	t := types.Unalias(recv.Type())
-	if p, ok := t.(*types.Pointer); ok {
-		t = types.Unalias(p.Elem())
-	}
-	named, ok := t.(*types.Named)
+	named, ok := ir.Named(recv.Type())
 	return ok && named.Obj().Exported()
 }
 

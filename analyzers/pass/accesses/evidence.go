@@ -9,6 +9,7 @@ import (
 	"github.com/interlock-go/interlock/analyzers/crosspkg"
 	"github.com/interlock-go/interlock/analyzers/finding"
 	"github.com/interlock-go/interlock/analyzers/internal/knowledge"
+	"github.com/interlock-go/interlock/analyzers/pass/ir"
 	"github.com/interlock-go/interlock/analyzers/pass/scope"
 )
 
@@ -56,26 +57,24 @@ func (l *List) isOnlyUse(a *Access) bool {
 	if len(a.Fn.Blocks) > knowledge.LoneBlocks {
 		return false
 	}
-	for _, b := range a.Fn.Blocks {
-		for _, instr := range b.Instrs {
-			switch instr := instr.(type) {
-			case *ssa.Store:
-				_, local := instr.Addr.(*ssa.Alloc)
-				if instr != a.Instr && !local {
-					return false
-				}
-			case *ssa.UnOp: // pointers lead to the lock and to the variable
-				_, field := instr.X.(*ssa.FieldAddr)
-				_, pointer := instr.Type().Underlying().(*types.Pointer)
-				if instr != a.Instr && field && !pointer {
-					return false
-				}
-			case *ssa.MapUpdate, *ssa.Send:
+	for instr := range ir.Instructions(a.Fn) {
+		switch instr := instr.(type) {
+		case *ssa.Store:
+			_, local := instr.Addr.(*ssa.Alloc)
+			if instr != a.Instr && !local {
 				return false
-			case ssa.CallInstruction:
-				if l.Locks.Receiver(instr) == nil {
-					return false
-				}
+			}
+		case *ssa.UnOp: // pointers lead to the lock and to the variable
+			_, field := instr.X.(*ssa.FieldAddr)
+			_, pointer := instr.Type().Underlying().(*types.Pointer)
+			if instr != a.Instr && field && !pointer {
+				return false
+			}
+		case *ssa.MapUpdate, *ssa.Send:
+			return false
+		case ssa.CallInstruction:
+			if l.Locks.Receiver(instr) == nil {
+				return false
 			}
 		}
 	}

@@ -82,11 +82,9 @@ func (l *List) MeantToBeShared(fn *ssa.Function) bool {
 
 func listCalls(fn *ssa.Function) []*ssa.CallCommon {
 	var all []*ssa.CallCommon
-	for _, b := range fn.Blocks {
-		for _, instr := range b.Instrs {
-			if call, ok := instr.(ssa.CallInstruction); ok {
-				all = append(all, call.Common())
-			}
+	for instr := range ir.Instructions(fn) {
+		if call, ok := instr.(ssa.CallInstruction); ok {
+			all = append(all, call.Common())
 		}
 	}
 	return all
@@ -111,10 +109,7 @@ func synchronises(t types.Type) bool {
 	if lockset.IsLock(t) {
 		return true
 	}
-	if p, ok := types.Unalias(t).(*types.Pointer); ok {
-		t = p.Elem()
-	}
-	n, ok := types.Unalias(t).(*types.Named)
+	n, ok := ir.Named(t)
 	if !ok || n.Obj().Pkg() == nil {
 		return false
 	}

@@ -309,20 +309,7 @@ func (im *implied) addContents(values []ssa.Value, mode finding.Mode) []*Access 
 
 // sliced returns the slice or array of which v is a part, or v; an interface
 // counts as the value that it was made of.
-func sliced(v ssa.Value) ssa.Value {
-	for {
-		switch x := v.(type) {
-		case *ssa.Slice:
-			v = x.X
-		case *ssa.ChangeType:
-			v = x.X
-		case *ssa.MakeInterface:
-			v = x.X
-		default:
-			return v
-		}
-	}
-}
+func sliced(v ssa.Value) ssa.Value { return ir.Root(v, ir.Piece|ir.Retyped|ir.Boxed) }
 
 // libraryCall lists the accesses of functions of packages slices, maps and sort to
 // the contents of their arguments; nil for other calls.

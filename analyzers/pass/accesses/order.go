@@ -69,14 +69,7 @@ func (l *List) ownGoroutine(a, b *Access) bool {
 // holder returns the root of the object that addr lies in; nil if that was
 // reached through another object.
 func holder(addr ssa.Value) ssa.Value {
-	for {
-		fa, ok := addr.(*ssa.FieldAddr)
-		if !ok {
-			break
-		}
-		addr = fa.X
-	}
-	if p := accesspath.Of(addr); p.Fields == "" {
+	if p := accesspath.Of(ir.Root(addr, ir.Field)); p.Fields == "" {
 		return p.Root
 	}
 	return nil
@@ -197,15 +190,13 @@ func parentOf(p accesspath.Path) string {
 
 // setBehind reports whether the flag is set behind w, or as its function returns.
 func (l *List) setBehind(w *Access, flag accesspath.Name) bool {
-	for _, b := range w.Fn.Blocks {
-		for _, instr := range b.Instrs {
-			call, ok := instr.(ssa.CallInstruction)
-			if !ok || !setsFlag(call.Common(), flag) {
-				continue
-			}
-			if _, deferred := instr.(*ssa.Defer); deferred || l.Leads(w.Instr, instr) {
-				return true
-			}
+	for instr := range ir.Instructions(w.Fn) {
+		call, ok := instr.(ssa.CallInstruction)
+		if !ok || !setsFlag(call.Common(), flag) {
+			continue
+		}
+		if _, deferred := instr.(*ssa.Defer); deferred || l.Leads(w.Instr, instr) {
+			return true
 		}
 	}
 	return false
@@ -214,7 +205,7 @@ func (l *List) setBehind(w *Access, flag accesspath.Name) bool {
 // setsFlag reports whether call stores something else than zero in the flag.
 func setsFlag(call *ssa.CallCommon, flag accesspath.Name) bool {
 	fn := ir.Origin(call.StaticCallee())
-	if fn == nil || !inAtomic(fn) || !strings.HasPrefix(fn.Name(), "Store") || len(call.Args) != 2 {
+	if fn == nil || ir.PackagePath(fn) != "sync/atomic" || !strings.HasPrefix(fn.Name(), "Store") || len(call.Args) != 2 {
 		return false
 	}
 	name, ok := accesspath.NameOf(call.Args[0])
@@ -242,12 +233,10 @@ func (l *List) behindFlag(a *Access) bool {
 
 // callsWhereUnset reports whether one of the functions is called where the flag that f loads is unset.
 func (l *List) callsWhereUnset(f *Access, makers []*ssa.Function) bool {
-	for _, b := range f.Fn.Blocks {
-		for _, instr := range b.Instrs {
-			call, ok := instr.(*ssa.Call)
-			if ok && slices.Contains(makers, ir.Origin(call.Call.StaticCallee())) && flagOutcome(f, call) == unset {
-				return true
-			}
+	for instr := range ir.Instructions(f.Fn) {
+		call, ok := instr.(*ssa.Call)
+		if ok && slices.Contains(makers, ir.Origin(call.Call.StaticCallee())) && flagOutcome(f, call) == unset {
+			return true
 		}
 	}
 	return false

@@ -9,6 +9,7 @@ import (
 
 	"github.com/interlock-go/interlock/analyzers/finding"
 	"github.com/interlock-go/interlock/analyzers/pass/accesspath"
+	"github.com/interlock-go/interlock/analyzers/pass/ir"
 	"github.com/interlock-go/interlock/analyzers/pass/lockset"
 	"github.com/interlock-go/interlock/analyzers/pass/ownership"
 )
@@ -193,11 +194,7 @@ func onlyLocks(t types.Type, fields string) bool {
 
 // fieldPackage returns the package of the unexported fields of a struct of type t.
 func fieldPackage(t types.Type) *types.Package {
-	t = types.Unalias(t)
-	if p, ok := t.(*types.Pointer); ok {
-		t = types.Unalias(p.Elem())
-	}
-	if n, ok := t.(*types.Named); ok {
+	if n, ok := ir.Named(t); ok {
 		return n.Obj().Pkg()
 	}
 	return nil
@@ -277,14 +274,10 @@ func location(addr ssa.Value) []string {
 }
 
 func typeName(addr ssa.Value) string {
-	t := types.Unalias(addr.Type())
-	if p, ok := t.(*types.Pointer); ok {
-		t = types.Unalias(p.Elem())
-	}
-	if n, ok := t.(*types.Named); ok {
+	if n, ok := ir.Named(addr.Type()); ok {
 		return n.Origin().Obj().Id() + " " + finding.TypeName(n.Origin().Obj())
 	}
-	return t.String()
+	return types.Unalias(ir.Pointee(addr.Type())).String()
 }
 
 // Exclusive reports whether some lock is surely held for writing.

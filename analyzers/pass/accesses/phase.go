@@ -9,6 +9,7 @@ import (
 	"github.com/interlock-go/interlock/analyzers/internal/knowledge"
 	"github.com/interlock-go/interlock/analyzers/pass/accesspath"
 	"github.com/interlock-go/interlock/analyzers/pass/callgraph"
+	"github.com/interlock-go/interlock/analyzers/pass/ir"
 )
 
 // inPhases reports whether a and b are made in different phases of the
@@ -135,16 +136,14 @@ func timerField(start ssa.CallInstruction) accesspath.Name {
 
 // stopsTimer reports whether the function of a stops the timer on some way to a, and looks whether that was in time.
 func (l *List) stopsTimer(a *Access, timer accesspath.Name) bool {
-	for _, b := range a.Fn.Blocks {
-		for _, instr := range b.Instrs {
-			call, ok := instr.(*ssa.Call)
-			if !ok || call.Call.StaticCallee() == nil || call.Call.StaticCallee().String() != "(*time.Timer).Stop" {
-				continue
-			}
-			name, _ := accesspath.NameOf(call.Call.Args[0])
-			if name == timer && len(*call.Referrers()) > 0 && l.Leads(instr, a.Instr) {
-				return true
-			}
+	for instr := range ir.Instructions(a.Fn) {
+		call, ok := instr.(*ssa.Call)
+		if !ok || call.Call.StaticCallee() == nil || call.Call.StaticCallee().String() != "(*time.Timer).Stop" {
+			continue
+		}
+		name, _ := accesspath.NameOf(call.Call.Args[0])
+		if name == timer && len(*call.Referrers()) > 0 && l.Leads(instr, a.Instr) {
+			return true
 		}
 	}
 	return false
@@ -194,17 +193,15 @@ func joinedIn(graph *callgraph.Graph, g *callgraph.Goroutine, depth int) *ssa.Fu
 // joinsAll reports whether fn waits for every goroutine that it starts itself.
 func joinsAll(graph *callgraph.Graph, fn *ssa.Function) bool {
 	some, all := false, true
-	for _, b := range fn.Blocks {
-		for _, instr := range b.Instrs {
-			call, ok := instr.(ssa.CallInstruction)
-			if !ok {
-				continue
-			}
-			for _, s := range graph.At(call) {
-				if s.Mode == callgraph.Go {
-					some = true
-					all = all && waitedFor(call, s.Callee)
-				}
+	for instr := range ir.Instructions(fn) {
+		call, ok := instr.(ssa.CallInstruction)
+		if !ok {
+			continue
+		}
+		for _, s := range graph.At(call) {
+			if s.Mode == callgraph.Go {
+				some = true
+				all = all && waitedFor(call, s.Callee)
 			}
 		}
 	}

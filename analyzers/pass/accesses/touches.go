@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"go/ast"
-	"go/token"
 	"go/types"
 	"slices"
 	"strings"
@@ -15,6 +14,7 @@ import (
 	"github.com/interlock-go/interlock/analyzers/internal/knowledge"
 	"github.com/interlock-go/interlock/analyzers/pass/accesspath"
 	"github.com/interlock-go/interlock/analyzers/pass/callgraph"
+	"github.com/interlock-go/interlock/analyzers/pass/ir"
 	"github.com/interlock-go/interlock/analyzers/pass/lockset"
 )
 
@@ -106,22 +106,20 @@ func (t *touching) touchesOf(fn *ssa.Function, depth int) []Touch {
 		}
 	}
 	// The accesses of methods that it calls on the same object, or on one inside.
-	for _, b := range fn.Blocks {
-		for _, instr := range b.Instrs {
-			call, ok := instr.(*ssa.Call)
-			if !ok {
-				continue
-			}
-			callee, args := callgraph.Target(call.Common())
-			if callee == nil || len(args) == 0 {
-				continue
-			}
-			base, ok := accesspath.Of(args[0]).Under(accesspath.Path{Root: fn.Params[0]})
-			if ok && !strings.Contains(base, "[") {
-				for _, x := range t.touchesOf(callee, depth+1) {
-					x.Field = strings.TrimPrefix(base+"."+x.Field, ".")
-					add(x)
-				}
+	for instr := range ir.Instructions(fn) {
+		call, ok := instr.(*ssa.Call)
+		if !ok {
+			continue
+		}
+		callee, args := callgraph.Target(call.Common())
+		if callee == nil || len(args) == 0 {
+			continue
+		}
+		base, ok := accesspath.Of(args[0]).Under(accesspath.Path{Root: fn.Params[0]})
+		if ok && !strings.Contains(base, "[") {
+			for _, x := range t.touchesOf(callee, depth+1) {
+				x.Field = strings.TrimPrefix(base+"."+x.Field, ".")
+				add(x)
 			}
 		}
 	}
@@ -196,11 +194,7 @@ func (im *implied) onInner(call *ssa.Call) []*Access {
 	//
 	//	t0 = &h.field   M(t0)
 	//	t0 = &h.pointer   t1 = *t0   M(t1)
-	addr := args[0]
-	if load, ok := addr.(*ssa.UnOp); ok && load.Op == token.MUL {
-		addr = load.X
-	}
-	holder, ok := addr.(*ssa.FieldAddr)
+	holder, ok := ir.Address(args[0]).(*ssa.FieldAddr)
 	if !ok {
 		return nil
 	}

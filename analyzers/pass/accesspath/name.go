@@ -7,6 +7,7 @@ import (
 	"golang.org/x/tools/go/ssa"
 
 	"github.com/interlock-go/interlock/analyzers/finding"
+	"github.com/interlock-go/interlock/analyzers/pass/ir"
 )
 
 // Name names a field or package variable the same in every instance: the
@@ -39,7 +40,7 @@ func NameOf(addr ssa.Value) (name Name, ok bool) {
 	case *ssa.Global:
 		return Name{Package: v.Pkg.Pkg.Path(), Field: v.Name()}, true
 	case *ssa.IndexAddr:
-		if _, isArray := pointedType(v.X.Type()).Underlying().(*types.Array); isArray {
+		if _, isArray := ir.Pointee(v.X.Type()).Underlying().(*types.Array); isArray {
 			return NameOf(v.X)
 		}
 	case *ssa.UnOp:
@@ -54,7 +55,7 @@ func NameOf(addr ssa.Value) (name Name, ok bool) {
 
 func fieldName(v *ssa.FieldAddr) (Name, bool) {
 	field := FieldOf(v)
-	if named, ok := types.Unalias(pointedType(v.X.Type())).(*types.Named); ok {
+	if named, ok := types.Unalias(ir.Pointee(v.X.Type())).(*types.Named); ok {
 		obj := named.Origin().Obj()
 		if obj.Pkg() == nil {
 			return Name{}, false
@@ -66,11 +67,4 @@ func fieldName(v *ssa.FieldAddr) (Name, bool) {
 		return outer, true
 	}
 	return Name{}, false
-}
-
-func pointedType(t types.Type) types.Type {
-	if p, ok := t.Underlying().(*types.Pointer); ok {
-		return p.Elem()
-	}
-	return t
 }

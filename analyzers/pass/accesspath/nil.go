@@ -1,10 +1,11 @@
 package accesspath
 
 import (
-	"go/constant"
 	"go/token"
 
 	"golang.org/x/tools/go/ssa"
+
+	"github.com/interlock-go/interlock/analyzers/pass/ir"
 )
 
 // FoundNil reports whether control comes to instr only where the variable of the path was found nil, or zero.
@@ -34,7 +35,7 @@ func ComparedToNil(cond ssa.Value) (load *ssa.UnOp, way int) {
 	if cmp.Op == token.NEQ {
 		way = 1
 	}
-	if c, ok := cmp.Y.(*ssa.Const); !ok || !isZero(c) {
+	if !ir.IsZero(cmp.Y) || ir.IsBool(cmp.Y.Type()) { // flags have two values, and most are reset
 		return nil, 0
 	}
 	load, ok = cmp.X.(*ssa.UnOp)
@@ -42,19 +43,4 @@ func ComparedToNil(cond ssa.Value) (load *ssa.UnOp, way int) {
 		return nil, 0
 	}
 	return load, way
-}
-
-// isZero reports whether c is the value of a variable that nobody has assigned yet; false is none of these: flags have
-// two values, and most are reset.
-func isZero(c *ssa.Const) bool {
-	if c.Value == nil {
-		return c.IsNil()
-	}
-	switch c.Value.Kind() {
-	case constant.Int, constant.Float:
-		return constant.Sign(c.Value) == 0
-	case constant.String:
-		return constant.StringVal(c.Value) == ""
-	}
-	return false
 }

@@ -90,12 +90,6 @@ func stripStep(v ssa.Value) (ssa.Value, string) {
 			return bound, ""
 		}
 	// Conversions that keep the object.
-	case *ssa.ChangeType:
-		return v.X, ""
-	case *ssa.ChangeInterface:
-		return v.X, ""
-	case *ssa.MakeInterface:
-		return v.X, ""
 	case *ssa.Convert:
 		if _, ok := v.Type().Underlying().(*types.Pointer); ok {
 			return v.X, ""
@@ -105,7 +99,7 @@ func stripStep(v ssa.Value) (ssa.Value, string) {
 			return v.X, ""
 		}
 	}
-	return nil, ""
+	return ir.Back(v, ir.Retyped|ir.Boxed), ""
 }
 
 func indexText(v ssa.Value) string {

@@ -295,13 +295,13 @@ func isCallback(f *ssa.Function) bool {
 func (g *Graph) boxedTypes() map[*types.TypeName]bool {
 	boxed := map[*types.TypeName]bool{}
 	for _, f := range g.prog.Funcs {
-		eachInstr(f, func(instr ssa.Instruction) {
+		for instr := range ir.Instructions(f) {
 			if mk, ok := instr.(*ssa.MakeInterface); ok {
 				if name := typeName(mk.X.Type()); name != nil {
 					boxed[name] = true
 				}
 			}
-		})
+		}
 	}
 	return boxed
 }
@@ -316,22 +316,10 @@ func receiverName(f *ssa.Function) *types.TypeName {
 // typeName returns the declared name of t or of its element if t is a pointer, of its
 // generic origin; nil for unnamed types.
 func typeName(t types.Type) *types.TypeName {
-	t = types.Unalias(t)
-	if p, ok := t.(*types.Pointer); ok {
-		t = types.Unalias(p.Elem())
-	}
-	if n, ok := t.(*types.Named); ok {
+	if n, ok := ir.Named(t); ok {
 		return n.Origin().Obj()
 	}
 	return nil
-}
-
-func eachInstr(f *ssa.Function, visit func(ssa.Instruction)) {
-	for _, b := range f.Blocks {
-		for _, instr := range b.Instrs {
-			visit(instr)
-		}
-	}
 }
 
 // scanCalls records the calls that f makes and the functions that it uses as values.
@@ -340,7 +328,7 @@ func (g *Graph) scanCalls(f *ssa.Function) {
 		return
 	}
 	var buf [16]*ssa.Value
-	eachInstr(f, func(instr ssa.Instruction) {
+	for instr := range ir.Instructions(f) {
 		call, isCall := instr.(ssa.CallInstruction)
 		if isCall {
 			g.addCall(f, call)
@@ -356,7 +344,7 @@ func (g *Graph) scanCalls(f *ssa.Function) {
 			}
 			g.addValue(f, fn, nil, instr)
 		}
-	})
+	}
 }
 
 // addCall records a direct call and one through an interface that names an

@@ -7,6 +7,8 @@ import (
 	"strings"
 
 	"golang.org/x/tools/go/ssa"
+
+	"github.com/interlock-go/interlock/analyzers/pass/ir"
 )
 
 // signatures returns keys for functions, of which those have one in common that may be called as each other: the types
@@ -182,11 +184,7 @@ func isForeign(path string) bool {
 
 // isReceiver reports whether fn is a method of the type.
 func isReceiver(fn *ssa.Function, of *types.TypeName) bool {
-	t := fn.Signature.Recv().Type()
-	if p, ok := types.Unalias(t).(*types.Pointer); ok {
-		t = p.Elem()
-	}
-	named, ok := types.Unalias(t).(*types.Named)
+	named, ok := ir.Named(fn.Signature.Recv().Type())
 	return ok && named.Obj().Name() == of.Name() && named.Obj().Pkg() != nil && of.Pkg() != nil &&
 		named.Obj().Pkg().Path() == of.Pkg().Path()
 }

@@ -70,22 +70,22 @@ func usedAsValues(packages []*Graph) map[string]bool {
 			if g.prog.InTest(f) {
 				continue
 			}
-			eachInstr(f, func(instr ssa.Instruction) {
+			for instr := range ir.Instructions(f) {
 				for _, op := range instr.Operands(nil) {
 					if fn, ok := (*op).(*ssa.Function); ok && strings.HasPrefix(fn.Synthetic, "thunk") {
 						found[FullName(fn)] = true
 					}
 				}
-			})
+			}
 		}
-		eachInstr(g.prog.Pkg.Func("init"), func(instr ssa.Instruction) {
+		for instr := range ir.Instructions(g.prog.Pkg.Func("init")) {
 			call, isCall := instr.(ssa.CallInstruction)
 			for i, op := range instr.Operands(nil) {
 				if fn, ok := (*op).(*ssa.Function); ok && !(isCall && i == 0 && !call.Common().IsInvoke()) {
 					found[cmp.Or(FullName(fn), fn.String())] = true
 				}
 			}
-		})
+		}
 	}
 	return found
 }

@@ -6,6 +6,8 @@ import (
 	"slices"
 
 	"golang.org/x/tools/go/ssa"
+
+	"github.com/interlock-go/interlock/analyzers/pass/ir"
 )
 
 // A write may answer: n.Add(1) returns the new value, and a function that removes an entry may return the
@@ -20,7 +22,7 @@ func answered(v ssa.Value) bool {
 		case *ssa.If:
 			return true
 		case *ssa.BinOp:
-			return isBool(use.Type())
+			return ir.IsBool(use.Type())
 		case *ssa.Call:
 			b, ok := use.Call.Value.(*ssa.Builtin)
 			return ok && (b.Name() == "min" || b.Name() == "max")

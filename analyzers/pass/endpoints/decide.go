@@ -220,7 +220,7 @@ func returned(from *ssa.BasicBlock, i int, avoid *ssa.BasicBlock) int {
 		k := mixed
 		if c, ok := result(ret, i).(*ssa.Const); ok {
 			k = truthy
-			if isZero(c) {
+			if ir.IsZero(c) {
 				k = falsy
 			}
 		}

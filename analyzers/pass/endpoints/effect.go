@@ -37,31 +37,19 @@ func (f *function) accounted(t, u *event) bool {
 	return false
 }
 
-// dependsOn reports whether v is computed from part.
-func dependsOn(v, part ssa.Value) bool {
-	seen := map[ssa.Value]bool{}
-	var from func(v ssa.Value) bool
-	from = func(v ssa.Value) bool {
-		if v == part {
-			return true
+// dependsOn reports whether v is part, or is computed from it.
+func dependsOn(v, part ssa.Value) bool { return ir.DependsOn(v, part, carries) != ir.Stops }
+
+func carries(instr ssa.Instruction) ir.Carry {
+	switch instr := instr.(type) {
+	case *ssa.BinOp, *ssa.UnOp, *ssa.Convert, *ssa.ChangeType, *ssa.Phi:
+		return ir.Computes
+	case *ssa.Call:
+		if b, ok := instr.Call.Value.(*ssa.Builtin); ok && b.Name() == "len" {
+			return ir.Computes
 		}
-		instr, ok := v.(ssa.Instruction)
-		if !ok || seen[v] {
-			return false
-		}
-		seen[v] = true
-		switch v := v.(type) {
-		case *ssa.BinOp, *ssa.UnOp, *ssa.Convert, *ssa.ChangeType, *ssa.Phi:
-		case *ssa.Call:
-			if b, ok := v.Call.Value.(*ssa.Builtin); !ok || b.Name() != "len" {
-				return false
-			}
-		default:
-			return false
-		}
-		return slices.ContainsFunc(instr.Operands(nil), func(op *ssa.Value) bool { return *op != nil && from(*op) })
 	}
-	return from(v)
+	return ir.Stops
 }
 
 // keepsOthersOut reports whether the critical section of t sets a variable that decides with its former value
@@ -166,15 +154,5 @@ func (c *checker) visible(call *ssa.Call) bool {
 	if knowledge.QuietName(fn.Name()) {
 		return false
 	}
-	return !knowledge.QuietPackage(packageOf(fn))
-}
-
-func packageOf(fn *ssa.Function) string {
-	if obj := fn.Object(); obj != nil && obj.Pkg() != nil {
-		return obj.Pkg().Path()
-	}
-	if p := ir.Outermost(fn).Package(); p != nil {
-		return p.Pkg.Path()
-	}
-	return ""
+	return !knowledge.QuietPackage(ir.PackagePath(fn))
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/interlock-go/interlock/analyzers/pass/accesses"
 	"github.com/interlock-go/interlock/analyzers/pass/accesspath"
 	"github.com/interlock-go/interlock/analyzers/pass/callgraph"
+	"github.com/interlock-go/interlock/analyzers/pass/ir"
 	"github.com/interlock-go/interlock/analyzers/pass/lockset"
 	"github.com/interlock-go/interlock/analyzers/pass/ownership"
 )
@@ -194,7 +195,7 @@ func (c *checker) effectOf(f *function, e *event) Effect {
 		}
 		return eff
 	}
-	if p, ok := unwrap(e.value).(*ssa.Parameter); ok {
+	if p, ok := ir.Root(e.value, ir.Retyped|ir.Boxed).(*ssa.Parameter); ok {
 		eff.Value = slices.Index(f.fn.Params, p)
 	} else if e.value != nil {
 		eff.Made = c.distinct(e.value)
@@ -316,22 +317,6 @@ func (c *checker) callExpr(call *ssa.Call) *ast.CallExpr {
 	return e
 }
 
-// unwrap leaves out conversions that keep the object.
-func unwrap(v ssa.Value) ssa.Value {
-	for {
-		switch x := v.(type) {
-		case *ssa.MakeInterface:
-			v = x.X
-		case *ssa.ChangeType:
-			v = x.X
-		case *ssa.ChangeInterface:
-			v = x.X
-		default:
-			return v
-		}
-	}
-}
-
 // distinct reports whether v is an object of its own, so that to store it twice is not the same as once: not
 // plain values, not constants.
 func (c *checker) distinct(v ssa.Value) bool { return c.isDistinct(v, map[ssa.Value]bool{}) }
@@ -342,7 +327,7 @@ func (c *checker) isDistinct(v ssa.Value, seen map[ssa.Value]bool) bool {
 		return false
 	}
 	seen[v] = true
-	switch x := unwrap(v).(type) {
+	switch x := ir.Root(v, ir.Retyped|ir.Boxed).(type) {
 	case *ssa.Const, *ssa.Function, *ssa.Global:
 		return false
 	case *ssa.Phi:

@@ -12,6 +12,7 @@ import (
 	"github.com/interlock-go/interlock/analyzers/pass/accesses"
 	"github.com/interlock-go/interlock/analyzers/pass/accesspath"
 	"github.com/interlock-go/interlock/analyzers/pass/callgraph"
+	"github.com/interlock-go/interlock/analyzers/pass/ir"
 	"github.com/interlock-go/interlock/analyzers/pass/lockset"
 	"github.com/interlock-go/interlock/analyzers/pass/ownership"
 )
@@ -168,19 +169,17 @@ func (c *checker) events(fn *ssa.Function) []*event {
 
 // callsMatter leaves out functions that access nothing by their calls.
 func (c *checker) callsMatter(fn *ssa.Function) bool {
-	for _, b := range fn.Blocks {
-		for _, instr := range b.Instrs {
-			call, ok := instr.(*ssa.Call)
-			if !ok {
-				continue
-			}
-			if syncMapOp(call) != "" {
+	for instr := range ir.Instructions(fn) {
+		call, ok := instr.(*ssa.Call)
+		if !ok {
+			continue
+		}
+		if syncMapOp(call) != "" {
+			return true
+		}
+		for _, s := range c.list.Graph.At(call) {
+			if s.Through == nil && len(c.effects(s.Callee)) > 0 {
 				return true
-			}
-			for _, s := range c.list.Graph.At(call) {
-				if s.Through == nil && len(c.effects(s.Callee)) > 0 {
-					return true
-				}
 			}
 		}
 	}
@@ -200,7 +199,7 @@ func (c *checker) ownEvent(a *accesses.Access) *event {
 	if (e.op == insert || e.op == set) && !c.distinct(e.value) {
 		if constant, ok := e.value.(*ssa.Const); ok || e.value != nil && emptyStruct(e.value.Type()) {
 			e.op = mark
-			if ok && e.op == set && isZero(constant) {
+			if ok && e.op == set && ir.IsZero(constant) {
 				e.op = reset
 			}
 		}
@@ -277,21 +276,13 @@ func boundOf(a *accesses.Access) ssa.Value {
 }
 
 // stripConversions leaves out conversions between numbers.
-func stripConversions(v ssa.Value) ssa.Value {
-	for {
-		c, ok := v.(*ssa.Convert)
-		if !ok {
-			return v
-		}
-		v = c.X
-	}
-}
+func stripConversions(v ssa.Value) ssa.Value { return ir.Root(v, ir.Converted) }
 
 // storeOp returns the operation of a store of v in the variable at path.
 func storeOp(v ssa.Value, path accesspath.Path) op {
 	switch v := v.(type) {
 	case *ssa.Const:
-		if isZero(v) {
+		if ir.IsZero(v) {
 			return reset
 		}
 		return mark
@@ -335,26 +326,6 @@ func atomicOp(call *ssa.Call) op {
 		return storeOp(args[1], accesspath.Path{})
 	}
 	return swap
-}
-
-func isBool(t types.Type) bool {
-	b, ok := t.Underlying().(*types.Basic)
-	return ok && b.Info()&types.IsBoolean != 0
-}
-
-func isZero(c *ssa.Const) bool {
-	if c.Value == nil {
-		return true
-	}
-	switch c.Value.Kind() {
-	case constant.Bool:
-		return !constant.BoolVal(c.Value)
-	case constant.String:
-		return constant.StringVal(c.Value) == ""
-	case constant.Int:
-		return constant.Sign(c.Value) == 0
-	}
-	return false
 }
 
 // called lists the events of a call.

@@ -8,6 +8,7 @@ import (
 	"golang.org/x/tools/go/ssa"
 
 	"github.com/interlock-go/interlock/analyzers/pass/accesspath"
+	"github.com/interlock-go/interlock/analyzers/pass/ir"
 	"github.com/interlock-go/interlock/analyzers/pass/lockset"
 	"github.com/interlock-go/interlock/analyzers/pass/ownership"
 )
@@ -61,9 +62,9 @@ func asksFlag(b *branch, t *event) bool {
 func isFlag(t *event) bool {
 	if t.call {
 		sig := t.at.(*ssa.Call).Call.Signature()
-		return sig.Results().Len() == 1 && isBool(sig.Results().At(0).Type())
+		return sig.Results().Len() == 1 && ir.IsBool(sig.Results().At(0).Type())
 	}
-	return t.own.Value != nil && isBool(t.own.Value.Type())
+	return t.own.Value != nil && ir.IsBool(t.own.Value.Type())
 }
 
 // askedUnder reports whether the variable of t is asked for under the lock of u.
@@ -188,20 +189,18 @@ func (c *checker) findClosers() {
 	for _, fn := range c.list.Prog.Funcs {
 		var names []accesspath.Name
 		waits := false
-		for _, b := range fn.Blocks {
-			for _, instr := range b.Instrs {
-				common := callOf(instr)
-				if common == nil {
-					continue
-				}
-				if callee := common.StaticCallee(); callee != nil && callee.String() == "(*sync.WaitGroup).Wait" {
-					waits = true
-				}
-				if builtin, ok := common.Value.(*ssa.Builtin); ok && builtin.Name() == "close" {
-					if load, ok := common.Args[0].(*ssa.UnOp); ok {
-						if name, ok := accesspath.NameOf(load.X); ok {
-							names = append(names, name)
-						}
+		for instr := range ir.Instructions(fn) {
+			common := callOf(instr)
+			if common == nil {
+				continue
+			}
+			if callee := common.StaticCallee(); callee != nil && callee.String() == "(*sync.WaitGroup).Wait" {
+				waits = true
+			}
+			if builtin, ok := common.Value.(*ssa.Builtin); ok && builtin.Name() == "close" {
+				if load, ok := common.Args[0].(*ssa.UnOp); ok {
+					if name, ok := accesspath.NameOf(load.X); ok {
+						names = append(names, name)
 					}
 				}
 			}

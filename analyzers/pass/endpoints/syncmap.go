@@ -52,7 +52,7 @@ func (c *checker) syncMap(fn *ssa.Function, call *ssa.Call, s *lockset.State) *e
 	// A value without contents of its own is a mark.
 	if how == insert {
 		e.value = args[2]
-		v := unwrap(e.value)
+		v := ir.Root(e.value, ir.Retyped|ir.Boxed)
 		if _, constant := v.(*ssa.Const); constant || emptyStruct(v.Type()) {
 			e.op = mark
 		}

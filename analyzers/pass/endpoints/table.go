@@ -6,6 +6,8 @@ import (
 	"strings"
 
 	"golang.org/x/tools/go/ssa"
+
+	"github.com/interlock-go/interlock/analyzers/pass/ir"
 )
 
 // relation is the way in which the tested variable bears on the use.
@@ -288,11 +290,11 @@ func isDrawnNumber(v ssa.Value) bool {
 		return constant && (v.Op == token.ADD || v.Op == token.SUB) && isDrawnNumber(v.X)
 	case *ssa.Call:
 		fn := v.Call.StaticCallee()
-		if fn == nil || packageOf(fn) != "sync/atomic" || !strings.HasPrefix(fn.Name(), "Add") {
+		if fn == nil || ir.PackagePath(fn) != "sync/atomic" || !strings.HasPrefix(fn.Name(), "Add") {
 			return false
 		}
 		by, constant := v.Call.Args[len(v.Call.Args)-1].(*ssa.Const)
-		return constant && !isZero(by)
+		return constant && !ir.IsZero(by)
 	}
 	return false
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/interlock-go/interlock/analyzers/internal/knowledge"
 	"github.com/interlock-go/interlock/analyzers/pass/accesspath"
+	"github.com/interlock-go/interlock/analyzers/pass/ir"
 )
 
 // tracer follows a value back to the reads that it stems from.
@@ -48,9 +49,12 @@ func (t *tracer) traceOperands(v ssa.Value, depth int, hits map[*event]Outcome) 
 			}
 		}
 	}
-	same := func(o Outcome) Outcome { return o }
 	// Operators change the meaning of the value: !x is its contrary, x < y neither. A conversion changes
 	// nothing, and a value from a channel is another one.
+	if from := ir.Back(v, ir.Converted|ir.Retyped|ir.Boxed|ir.Asserted); from != nil {
+		add(from, func(o Outcome) Outcome { return o })
+		return
+	}
 	switch v := v.(type) {
 	case *ssa.UnOp:
 		switch v.Op {
@@ -67,16 +71,6 @@ func (t *tracer) traceOperands(v ssa.Value, depth int, hits map[*event]Outcome) 
 		}
 	case *ssa.BinOp:
 		t.binary(v, add)
-	case *ssa.Convert:
-		add(v.X, same)
-	case *ssa.ChangeType:
-		add(v.X, same)
-	case *ssa.ChangeInterface:
-		add(v.X, same)
-	case *ssa.MakeInterface:
-		add(v.X, same)
-	case *ssa.TypeAssert:
-		add(v.X, same)
 	case *ssa.Field:
 		add(v.X, dropMeaning)
 	case *ssa.Extract:
@@ -162,7 +156,7 @@ func (t *tracer) binary(v *ssa.BinOp, add func(ssa.Value, func(Outcome) Outcome)
 		zero, isConst = x.(*ssa.Const)
 		x = y
 	}
-	atZero := isConst && isZero(zero)
+	atZero := isConst && ir.IsZero(zero)
 	switch v.Op {
 	case token.EQL, token.NEQ:
 		switch {
@@ -251,7 +245,7 @@ func chosenSense(v *ssa.Phi, d *ssa.BasicBlock) int {
 		case p == d && d.Succs[1] == v.Block() || len(p.Preds) == 1 && p == d.Succs[1]:
 			taken = -1
 		}
-		if isZero(c) {
+		if ir.IsZero(c) {
 			taken = -taken
 		}
 		if taken != 0 {

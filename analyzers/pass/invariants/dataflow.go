@@ -7,6 +7,7 @@ import (
 
 	"github.com/interlock-go/interlock/analyzers/internal/knowledge"
 	"github.com/interlock-go/interlock/analyzers/pass/accesses"
+	"github.com/interlock-go/interlock/analyzers/pass/ir"
 )
 
 type accessOf = accesses.Access
@@ -36,7 +37,7 @@ func (d *dataFlow) values() map[ssa.Value]bool {
 
 // follow adds the values computed from v.
 func (d *dataFlow) follow(v ssa.Value) {
-	if d.found[v] || v.Referrers() == nil || len(d.found) >= knowledge.ValuesOfLead {
+	if d.found[v] || v.Referrers() == nil || len(d.found) >= knowledge.ValuesFollowed {
 		return
 	}
 	d.found[v] = true
@@ -61,18 +62,9 @@ func (d *dataFlow) follow(v ssa.Value) {
 
 // followLocal adds the local variable, or the object made here, that a value is stored in.
 func (d *dataFlow) followLocal(place ssa.Value) {
-	for {
-		switch p := place.(type) {
-		case *ssa.IndexAddr:
-			place = p.X
-		case *ssa.FieldAddr:
-			place = p.X
-		case *ssa.Alloc, *ssa.MakeMap, *ssa.MakeSlice:
-			d.follow(p)
-			return
-		default:
-			return
-		}
+	switch object := ir.Root(place, ir.Field|ir.Element).(type) {
+	case *ssa.Alloc, *ssa.MakeMap, *ssa.MakeSlice:
+		d.follow(object)
 	}
 }
 

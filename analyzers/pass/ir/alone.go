@@ -24,11 +24,7 @@ func (p *Program) Alone(f *ssa.Function) bool {
 	if recv == nil {
 		return false
 	}
-	t := types.Unalias(recv.Type())
-	if ptr, ok := t.(*types.Pointer); ok {
-		t = types.Unalias(ptr.Elem())
-	}
-	n, ok := t.(*types.Named)
+	n, ok := Named(recv.Type())
 	return ok && p.asks.alone[n.Origin().Obj()]
 }
 

@@ -7,6 +7,7 @@ import (
 	"go/types"
 	"reflect"
 	"runtime/debug"
+	"slices"
 	"strings"
 	"sync"
 
@@ -204,6 +205,48 @@ func Declared(f *ssa.Function) *types.Func {
 	}
 	obj, _ := f.Object().(*types.Func)
 	return obj
+}
+
+// PackagePath returns the path of the package that declares f, or the function that the literal f stands in; "" if it
+// has none.
+func PackagePath(f *ssa.Function) string {
+	if obj := f.Object(); obj != nil && obj.Pkg() != nil {
+		return obj.Pkg().Path()
+	}
+	if p := Outermost(f).Package(); p != nil {
+		return p.Pkg.Path()
+	}
+	return ""
+}
+
+// IsZero reports whether v is a constant that a variable has if nothing was assigned: nil, false, 0 or "".
+func IsZero(v ssa.Value) bool {
+	c, ok := v.(*ssa.Const)
+	return ok && (c.Value == nil || slices.Contains([]string{"0", "false", `""`}, c.Value.ExactString()))
+}
+
+// Pointee returns the type that t points to, or t.
+func Pointee(t types.Type) types.Type {
+	if p, ok := t.Underlying().(*types.Pointer); ok {
+		return p.Elem()
+	}
+	return t
+}
+
+// Named returns the named type that t is or points to.
+func Named(t types.Type) (named *types.Named, ok bool) {
+	t = types.Unalias(t)
+	if p, isPointer := t.(*types.Pointer); isPointer {
+		t = types.Unalias(p.Elem())
+	}
+	named, ok = t.(*types.Named)
+	return named, ok
+}
+
+// IsBool reports whether t is a boolean type.
+func IsBool(t types.Type) bool {
+	b, ok := t.Underlying().(*types.Basic)
+	return ok && b.Info()&types.IsBoolean != 0
 }
 
 // Origin returns the generic function that f is an instance of, or f.

@@ -12,6 +12,7 @@ import (
 	"github.com/interlock-go/interlock/analyzers/internal/knowledge"
 	"github.com/interlock-go/interlock/analyzers/pass/accesspath"
 	"github.com/interlock-go/interlock/analyzers/pass/callgraph"
+	"github.com/interlock-go/interlock/analyzers/pass/ir"
 	"github.com/interlock-go/interlock/analyzers/pass/lockset"
 )
 
@@ -40,23 +41,21 @@ func (c *collector) findFlows() {
 }
 
 func (f *flows) function(fn *ssa.Function) {
-	for _, b := range fn.Blocks {
-		for _, instr := range b.Instrs {
-			switch instr := instr.(type) {
-			case *ssa.Store:
-				if lockset.Carried(instr.Val.Type()) {
-					f.addFlow(holder(instr.Addr), instr.Val)
-				}
-			case *ssa.MapUpdate:
-				if lockset.Carried(instr.Value.Type()) {
-					f.addFlow(lockset.NodeOf(instr.Map), instr.Value)
-				}
-			case ssa.CallInstruction:
-				fn, args := callgraph.Target(instr.Common())
-				for i, a := range args {
-					if lockset.Carried(a.Type()) {
-						f.addFlow(lockset.ParamNode(fn, i), a)
-					}
+	for instr := range ir.Instructions(fn) {
+		switch instr := instr.(type) {
+		case *ssa.Store:
+			if lockset.Carried(instr.Val.Type()) {
+				f.addFlow(holder(instr.Addr), instr.Val)
+			}
+		case *ssa.MapUpdate:
+			if lockset.Carried(instr.Value.Type()) {
+				f.addFlow(lockset.NodeOf(instr.Map), instr.Value)
+			}
+		case ssa.CallInstruction:
+			fn, args := callgraph.Target(instr.Common())
+			for i, a := range args {
+				if lockset.Carried(a.Type()) {
+					f.addFlow(lockset.ParamNode(fn, i), a)
 				}
 			}
 		}

@@ -7,6 +7,7 @@ import (
 	"golang.org/x/tools/go/ssa"
 
 	"github.com/interlock-go/interlock/analyzers/pass/accesspath"
+	"github.com/interlock-go/interlock/analyzers/pass/ir"
 	"github.com/interlock-go/interlock/analyzers/pass/lockset"
 )
 
@@ -34,23 +35,21 @@ func parameter(v ssa.Value) *ssa.Parameter {
 
 // linked reports whether fn stores one of the two in memory.
 func linked(fn *ssa.Function, p, q *ssa.Parameter) bool {
-	for _, b := range fn.Blocks {
-		for _, instr := range b.Instrs {
-			var stored ssa.Value
-			switch instr := instr.(type) {
-			case *ssa.Store:
-				if _, isLocal := instr.Addr.(*ssa.Alloc); !isLocal {
-					stored = instr.Val
-				}
-			case *ssa.MapUpdate:
-				stored = instr.Value
+	for instr := range ir.Instructions(fn) {
+		var stored ssa.Value
+		switch instr := instr.(type) {
+		case *ssa.Store:
+			if _, isLocal := instr.Addr.(*ssa.Alloc); !isLocal {
+				stored = instr.Val
 			}
-			if stored == nil {
-				continue
-			}
-			if path := accesspath.Of(stored); path.Fields == "" && (parameter(path.Root) == p || parameter(path.Root) == q) {
-				return true
-			}
+		case *ssa.MapUpdate:
+			stored = instr.Value
+		}
+		if stored == nil {
+			continue
+		}
+		if path := accesspath.Of(stored); path.Fields == "" && (parameter(path.Root) == p || parameter(path.Root) == q) {
+			return true
 		}
 	}
 	return false
@@ -66,18 +65,16 @@ func (c *collector) ordered(n *lockset.Nesting, h lockset.Held, p, q *ssa.Parame
 			}
 		}
 	}
-	for _, b := range n.Fn.Blocks {
-		for _, instr := range b.Instrs {
-			cmp, ok := instr.(*ssa.BinOp)
-			if !ok || !before(cmp, h.Since) {
-				continue
-			}
-			switch cmp.Op {
-			case token.LSS, token.LEQ, token.GTR, token.GEQ:
-				straight := isComputedFrom(cmp.X, p, 8) && isComputedFrom(cmp.Y, q, 8)
-				if straight || isComputedFrom(cmp.X, q, 8) && isComputedFrom(cmp.Y, p, 8) {
-					return true
-				}
+	for instr := range ir.Instructions(n.Fn) {
+		cmp, ok := instr.(*ssa.BinOp)
+		if !ok || !before(cmp, h.Since) {
+			continue
+		}
+		switch cmp.Op {
+		case token.LSS, token.LEQ, token.GTR, token.GEQ:
+			straight := isComputedFrom(cmp.X, p, 8) && isComputedFrom(cmp.Y, q, 8)
+			if straight || isComputedFrom(cmp.X, q, 8) && isComputedFrom(cmp.Y, p, 8) {
+				return true
 			}
 		}
 	}

@@ -304,12 +304,10 @@ func (r *Result) reassigned(fn *ssa.Function, p accesspath.Path) bool {
 	if strings.Count(p.Fields, ".") < 2 {
 		return false
 	}
-	for _, b := range fn.Blocks {
-		for _, instr := range b.Instrs {
-			if st, ok := instr.(*ssa.Store); ok {
-				if _, under := p.Under(accesspath.Of(st.Addr)); under {
-					return true
-				}
+	for instr := range ir.Instructions(fn) {
+		if st, ok := instr.(*ssa.Store); ok {
+			if _, under := p.Under(accesspath.Of(st.Addr)); under {
+				return true
 			}
 		}
 	}

@@ -1,9 +1,7 @@
 package lockset
 
 import (
-	"go/constant"
 	"go/token"
-	"go/types"
 	"strings"
 
 	"golang.org/x/tools/go/ssa"
@@ -38,15 +36,13 @@ func atomicWord(fn *ssa.Function, wanted func(*ssa.Call) bool) (string, bool) {
 	if fn.Signature.Recv() == nil || fn.Signature.Params().Len() > 0 || fn.Signature.Results().Len() > 0 {
 		return "", false
 	}
-	for _, b := range fn.Blocks {
-		for _, instr := range b.Instrs {
-			call, ok := instr.(*ssa.Call)
-			if !ok || !wanted(call) {
-				continue
-			}
-			if p := accesspath.Of(call.Call.Args[0]); p.Root == fn.Params[0] {
-				return fn.Params[0].Type().String() + p.Fields, true
-			}
+	for instr := range ir.Instructions(fn) {
+		call, ok := instr.(*ssa.Call)
+		if !ok || !wanted(call) {
+			continue
+		}
+		if p := accesspath.Of(call.Call.Args[0]); p.Root == fn.Params[0] {
+			return fn.Params[0].Type().String() + p.Fields, true
 		}
 	}
 	return "", false
@@ -57,12 +53,12 @@ func atomicWord(fn *ssa.Function, wanted func(*ssa.Call) bool) (string, bool) {
 //	for !x.CompareAndSwap(0, 1) {}
 func isTake(call *ssa.Call) bool {
 	args, ok := atomicArgs(call, "CompareAndSwap")
-	return ok && len(args) == 2 && isZero(args[0]) && isFlagSet(args[1]) && callgraph.InLoop(call.Block())
+	return ok && len(args) == 2 && isFlagClear(args[0]) && isFlagSet(args[1]) && callgraph.InLoop(call.Block())
 }
 
 func isGiveUp(call *ssa.Call) bool {
 	args, ok := atomicArgs(call, "Store")
-	return ok && len(args) == 1 && isZero(args[0])
+	return ok && len(args) == 1 && isFlagClear(args[0])
 }
 
 // atomicArgs returns the arguments after the address of an operation of
@@ -76,15 +72,13 @@ func atomicArgs(call *ssa.Call, name string) ([]ssa.Value, bool) {
 	return call.Call.Args[1:], true
 }
 
-func isZero(v ssa.Value) bool {
-	c, ok := v.(*ssa.Const)
-	return ok && c.Value != nil && (c.Value.Kind() == constant.Bool && !constant.BoolVal(c.Value) ||
-		c.Value.Kind() == constant.Int && constant.Sign(c.Value) == 0)
-}
+// isFlagSet and isFlagClear report whether v is a constant that a flag has if it is set, or not.
+func isFlagSet(v ssa.Value) bool   { return isPlainConst(v) && !ir.IsZero(v) }
+func isFlagClear(v ssa.Value) bool { return isPlainConst(v) && ir.IsZero(v) }
 
-func isFlagSet(v ssa.Value) bool {
+func isPlainConst(v ssa.Value) bool {
 	c, ok := v.(*ssa.Const)
-	return ok && c.Value != nil && !isZero(v)
+	return ok && c.Value != nil
 }
 
 // An atomic flag is a lock that is only tried, where every function that sets it also clears it, and nothing else
@@ -111,10 +105,8 @@ type claims struct{ sets, clears int }
 func (r *Result) findFlags() {
 	all := map[string]*flagUse{}
 	for _, fn := range r.prog.Funcs {
-		for _, b := range fn.Blocks {
-			for _, instr := range b.Instrs {
-				noteFlags(all, fn, instr)
-			}
+		for instr := range ir.Instructions(fn) {
+			noteFlags(all, fn, instr)
 		}
 	}
 	for class, f := range all {
@@ -189,11 +181,12 @@ func flagCall(call *ssa.CallCommon) (o kind, won, ok bool) {
 	switch {
 	case len(args) == 0:
 		return 0, false, true
-	case len(args) == 2 && isZero(args[0]) && isFlagSet(args[1]): // CompareAndSwap(false, true)
+	case len(args) == 2 && isFlagClear(args[0]) && isFlagSet(args[1]): // CompareAndSwap(false, true)
 		return trylock, true, true
-	case len(args) == 2 && isFlagSet(args[0]) && isZero(args[1]), len(args) == 1 && isZero(args[0]) && isStore(fn):
+	case len(args) == 2 && isFlagSet(args[0]) && isFlagClear(args[1]),
+		len(args) == 1 && isFlagClear(args[0]) && isStore(fn):
 		return unlock, false, true
-	case len(args) == 1 && isFlagSet(args[0]) && isSwap(fn) && isBool(call.Signature().Results().At(0).Type()):
+	case len(args) == 1 && isFlagSet(args[0]) && isSwap(fn) && ir.IsBool(call.Signature().Results().At(0).Type()):
 		// Swap(true)
 		return trylock, false, true
 	}
@@ -203,11 +196,6 @@ func flagCall(call *ssa.CallCommon) (o kind, won, ok bool) {
 func isStore(fn *ssa.Function) bool { return strings.HasPrefix(fn.Name(), "Store") }
 
 func isSwap(fn *ssa.Function) bool { return strings.HasPrefix(fn.Name(), "Swap") }
-
-func isBool(t types.Type) bool {
-	b, ok := t.Underlying().(*types.Basic)
-	return ok && b.Info()&types.IsBoolean != 0
-}
 
 // flagOp returns the operation on a flag that is a lock; won is the result by which one acquires it.
 func (r *Result) flagOp(call *ssa.CallCommon) (o op, won, ok bool) {

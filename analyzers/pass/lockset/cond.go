@@ -1,13 +1,13 @@
 package lockset
 
 import (
-	"go/token"
 	"go/types"
 
 	"golang.org/x/tools/go/ssa"
 
 	"github.com/interlock-go/interlock/analyzers/pass/accesspath"
 	"github.com/interlock-go/interlock/analyzers/pass/callgraph"
+	"github.com/interlock-go/interlock/analyzers/pass/ir"
 )
 
 // condAlias is the lock that the conditions kept in one field stand on: a
@@ -22,21 +22,19 @@ type condAlias struct {
 func (r *Result) findConds() {
 	conflict := map[accesspath.Name]bool{}
 	for _, fn := range r.prog.Funcs {
-		for _, b := range fn.Blocks {
-			for _, instr := range b.Instrs {
-				st, ok := instr.(*ssa.Store)
-				if !ok {
-					continue
-				}
-				name, alias, ok := newCond(st)
-				if !ok {
-					continue
-				}
-				if old, seen := r.conds[name]; seen && old != alias || alias.fields == "" {
-					conflict[name] = true
-				}
-				r.conds[name] = alias
+		for instr := range ir.Instructions(fn) {
+			st, ok := instr.(*ssa.Store)
+			if !ok {
+				continue
 			}
+			name, alias, ok := newCond(st)
+			if !ok {
+				continue
+			}
+			if old, seen := r.conds[name]; seen && old != alias || alias.fields == "" {
+				conflict[name] = true
+			}
+			r.conds[name] = alias
 		}
 	}
 	for name := range conflict {
@@ -93,11 +91,7 @@ func inSync(obj types.Object) bool {
 // condLock names the lock c.L of a condition: the lock that NewCond was given,
 // where that is known, and else by the field that holds the condition.
 func (r *Result) condLock(v ssa.Value) (accesspath.Path, string, bool) {
-	load, ok := v.(*ssa.UnOp)
-	if !ok || load.Op != token.MUL {
-		return accesspath.Path{}, "", false
-	}
-	l, ok := load.X.(*ssa.FieldAddr)
+	l, ok := ir.Back(v, ir.Loaded).(*ssa.FieldAddr)
 	if !ok || accesspath.FieldOf(l).Name() != "L" || !inSync(accesspath.FieldOf(l)) {
 		return accesspath.Path{}, "", false
 	}
@@ -109,9 +103,7 @@ func (r *Result) condLock(v ssa.Value) (accesspath.Path, string, bool) {
 
 // lockOfCond names the lock of the condition at v.
 func (r *Result) lockOfCond(v ssa.Value) (accesspath.Path, string, bool) {
-	if load, ok := v.(*ssa.UnOp); ok && load.Op == token.MUL {
-		v = load.X
-	}
+	v = ir.Address(v)
 	name, ok := accesspath.NameOf(v)
 	if !ok {
 		return accesspath.Path{}, "", false
@@ -142,19 +134,17 @@ func (r *Result) releaseByGoroutine(s *State, start *ssa.Go) *State {
 
 // waitsUnder reports whether fn waits for a condition of the lock at p.
 func (r *Result) waitsUnder(fn *ssa.Function, p accesspath.Path) bool {
-	for _, b := range fn.Blocks {
-		for _, instr := range b.Instrs {
-			call, ok := instr.(*ssa.Call)
-			if !ok {
-				continue
-			}
-			callee := call.Call.StaticCallee()
-			if callee == nil || callee.Name() != "Wait" || callee.Signature.Recv() == nil || !inSync(callee.Object()) {
-				continue
-			}
-			if path, _, ok := r.lockOfCond(call.Call.Args[0]); ok && path == p {
-				return true
-			}
+	for instr := range ir.Instructions(fn) {
+		call, ok := instr.(*ssa.Call)
+		if !ok {
+			continue
+		}
+		callee := call.Call.StaticCallee()
+		if callee == nil || callee.Name() != "Wait" || callee.Signature.Recv() == nil || !inSync(callee.Object()) {
+			continue
+		}
+		if path, _, ok := r.lockOfCond(call.Call.Args[0]); ok && path == p {
+			return true
 		}
 	}
 	return false

@@ -11,6 +11,7 @@ import (
 
 	"github.com/interlock-go/interlock/analyzers/pass/accesspath"
 	"github.com/interlock-go/interlock/analyzers/pass/callgraph"
+	"github.com/interlock-go/interlock/analyzers/pass/ir"
 )
 
 // effect is the change of one lock by a call.
@@ -134,25 +135,23 @@ func (r *Result) effects(fn *ssa.Function) []effect {
 // or by a call.
 func (r *Result) touchesLocks(fn *ssa.Function) bool {
 	touches := false
-	for _, b := range fn.Blocks {
-		for _, instr := range b.Instrs {
-			touches = touches || r.IsTurn(instr)
-			call, ok := instr.(ssa.CallInstruction)
-			if !ok {
-				continue
-			}
-			_, _, isFlag := r.flagOp(call.Common())
-			touches = touches || isFlag
-			if callee, _ := callgraph.Target(call.Common()); callee != nil && len(r.effects(callee)) > 0 {
-				touches = true
-			}
-			for _, s := range r.callbacks(call) {
-				touches = touches || len(r.effects(s.Callee)) > 0
-			}
-			_, isDefer := instr.(*ssa.Defer)
-			if _, isLock := r.callOp(call); isLock || isDefer {
-				touches = true
-			}
+	for instr := range ir.Instructions(fn) {
+		touches = touches || r.IsTurn(instr)
+		call, ok := instr.(ssa.CallInstruction)
+		if !ok {
+			continue
+		}
+		_, _, isFlag := r.flagOp(call.Common())
+		touches = touches || isFlag
+		if callee, _ := callgraph.Target(call.Common()); callee != nil && len(r.effects(callee)) > 0 {
+			touches = true
+		}
+		for _, s := range r.callbacks(call) {
+			touches = touches || len(r.effects(s.Callee)) > 0
+		}
+		_, isDefer := instr.(*ssa.Defer)
+		if _, isLock := r.callOp(call); isLock || isDefer {
+			touches = true
 		}
 	}
 	return touches
@@ -228,20 +227,18 @@ func (r *Result) findOutliving() {
 // defersRelease reports whether fn defers a function that unlocks a lock of
 // the class, be it on a condition: then it means to return without it.
 func (r *Result) defersRelease(fn *ssa.Function, class string) bool {
-	for _, b := range fn.Blocks {
-		for _, instr := range b.Instrs {
-			d, ok := instr.(*ssa.Defer)
-			if !ok {
-				continue
-			}
-			target, _ := callgraph.Target(d.Common())
-			if target == nil {
-				continue
-			}
-			for _, e := range r.effects(target) {
-				if e.class == class && (e.status == released || e.status == unsure) {
-					return true
-				}
+	for instr := range ir.Instructions(fn) {
+		d, ok := instr.(*ssa.Defer)
+		if !ok {
+			continue
+		}
+		target, _ := callgraph.Target(d.Common())
+		if target == nil {
+			continue
+		}
+		for _, e := range r.effects(target) {
+			if e.class == class && (e.status == released || e.status == unsure) {
+				return true
 			}
 		}
 	}

@@ -43,16 +43,14 @@ func (r *Result) Kept(fn *ssa.Function, work *ir.Work) []Kept {
 	}
 	// The locks that the function takes itself, and the calls that it defers.
 	var locks []*ssa.Call
-	for _, b := range fn.Blocks {
-		for _, instr := range b.Instrs {
-			switch instr := instr.(type) {
-			case *ssa.Defer:
-				w.defers = append(w.defers, instr)
-			case *ssa.Call:
-				o, ok := r.lockOp(&instr.Call)
-				if ok && (o.kind == lock || o.kind == rlock) && o.path.Root != nil && !instr.Call.IsInvoke() {
-					locks = append(locks, instr)
-				}
+	for instr := range ir.Instructions(fn) {
+		switch instr := instr.(type) {
+		case *ssa.Defer:
+			w.defers = append(w.defers, instr)
+		case *ssa.Call:
+			o, ok := r.lockOp(&instr.Call)
+			if ok && (o.kind == lock || o.kind == rlock) && o.path.Root != nil && !instr.Call.IsInvoke() {
+				locks = append(locks, instr)
 			}
 		}
 	}
@@ -227,15 +225,7 @@ func (s *State) onlyHeld() bool {
 }
 
 // objectOf returns the value that leads to the lock in a struct.
-func objectOf(lock ssa.Value) ssa.Value {
-	for {
-		field, ok := lock.(*ssa.FieldAddr)
-		if !ok {
-			return lock
-		}
-		lock = field.X
-	}
-}
+func objectOf(lock ssa.Value) ssa.Value { return ir.Root(lock, ir.Field) }
 
 // handsOn reports whether instr may hand on the object of a lock, so that somebody else may release it:
 //

@@ -108,20 +108,11 @@ func holdsLock(t types.Type, depth int) bool {
 // pkg.var; a lock type of the package's own by pkg.Type; "" for others, such
 // as a *sync.Mutex that came as a parameter.
 func classOf(v ssa.Value) string {
-	switch x := v.(type) {
-	case *ssa.MakeInterface:
-		return classOf(x.X)
-	case *ssa.ChangeInterface:
-		return classOf(x.X)
-	}
+	v = ir.Root(v, ir.Boxed)
 	if name, ok := accesspath.NameOf(v); ok {
 		return name.String()
 	}
-	t := types.Unalias(v.Type())
-	if p, ok := t.(*types.Pointer); ok {
-		t = types.Unalias(p.Elem())
-	}
-	if n, ok := t.(*types.Named); ok && n.Obj().Pkg() != nil && n.Obj().Pkg().Path() != "sync" {
+	if n, ok := ir.Named(v.Type()); ok && n.Obj().Pkg() != nil && n.Obj().Pkg().Path() != "sync" {
 		return n.Obj().Pkg().Path() + "." + finding.TypeName(n.Obj())
 	}
 	return ""

@@ -8,6 +8,7 @@ import (
 	"github.com/interlock-go/interlock/analyzers/internal/knowledge"
 	"github.com/interlock-go/interlock/analyzers/pass/accesspath"
 	"github.com/interlock-go/interlock/analyzers/pass/callgraph"
+	"github.com/interlock-go/interlock/analyzers/pass/ir"
 )
 
 // Relock is a lock that a function waits for while it holds it: package sync's
@@ -60,18 +61,16 @@ func (r *Result) handedAway(fn *ssa.Function, lock accesspath.Path) bool {
 	if !ok {
 		return false
 	}
-	for _, b := range fn.Blocks {
-		for _, instr := range b.Instrs {
-			switch instr := instr.(type) {
-			case *ssa.MakeClosure:
-				if r.hasUnlock(instr, local, lock.Fields) && !calledHere(instr) {
-					return true
-				}
-			case ssa.CallInstruction:
-				// Of a callee that is known, the effects are.
-				if instr.Common().StaticCallee() == nil && slices.Contains(instr.Common().Args, ssa.Value(local)) {
-					return true
-				}
+	for instr := range ir.Instructions(fn) {
+		switch instr := instr.(type) {
+		case *ssa.MakeClosure:
+			if r.hasUnlock(instr, local, lock.Fields) && !calledHere(instr) {
+				return true
+			}
+		case ssa.CallInstruction:
+			// Of a callee that is known, the effects are.
+			if instr.Common().StaticCallee() == nil && slices.Contains(instr.Common().Args, ssa.Value(local)) {
+				return true
 			}
 		}
 	}
@@ -146,22 +145,20 @@ func (r *Result) HandedOn(fn *ssa.Function, class string) bool {
 	if startsCondWait(fn) {
 		return true
 	}
-	for _, b := range fn.Blocks {
-		for _, instr := range b.Instrs {
-			switch instr := instr.(type) {
-			case *ssa.Call:
-				if callee := instr.Call.StaticCallee(); callee != nil && startsCondWait(callee) {
-					return true
-				}
-			case *ssa.Go:
-				if callee, _ := callgraph.Target(instr.Common()); callee != nil && r.releases(callee, class) {
-					return true
-				}
-			case *ssa.MakeClosure:
-				made := instr.Fn.(*ssa.Function)
-				if k := kinds[boundName(made)]; k == unlock || k == runlock || r.releases(made, class) {
-					return true
-				}
+	for instr := range ir.Instructions(fn) {
+		switch instr := instr.(type) {
+		case *ssa.Call:
+			if callee := instr.Call.StaticCallee(); callee != nil && startsCondWait(callee) {
+				return true
+			}
+		case *ssa.Go:
+			if callee, _ := callgraph.Target(instr.Common()); callee != nil && r.releases(callee, class) {
+				return true
+			}
+		case *ssa.MakeClosure:
+			made := instr.Fn.(*ssa.Function)
+			if k := kinds[boundName(made)]; k == unlock || k == runlock || r.releases(made, class) {
+				return true
 			}
 		}
 	}
@@ -170,12 +167,10 @@ func (r *Result) HandedOn(fn *ssa.Function, class string) bool {
 
 // startsCondWait reports whether a goroutine that fn starts waits for a Cond.
 func startsCondWait(fn *ssa.Function) bool {
-	for _, b := range fn.Blocks {
-		for _, instr := range b.Instrs {
-			if start, isGo := instr.(*ssa.Go); isGo {
-				if target, _ := callgraph.Target(start.Common()); target != nil && waitsForCond(target) {
-					return true
-				}
+	for instr := range ir.Instructions(fn) {
+		if start, isGo := instr.(*ssa.Go); isGo {
+			if target, _ := callgraph.Target(start.Common()); target != nil && waitsForCond(target) {
+				return true
 			}
 		}
 	}
@@ -184,12 +179,10 @@ func startsCondWait(fn *ssa.Function) bool {
 
 // waitsForCond reports whether fn itself calls Wait of a Cond.
 func waitsForCond(fn *ssa.Function) bool {
-	for _, b := range fn.Blocks {
-		for _, instr := range b.Instrs {
-			if call, isCall := instr.(*ssa.Call); isCall {
-				if callee := call.Call.StaticCallee(); callee != nil && callee.String() == "(*sync.Cond).Wait" {
-					return true
-				}
+	for instr := range ir.Instructions(fn) {
+		if call, isCall := instr.(*ssa.Call); isCall {
+			if callee := call.Call.StaticCallee(); callee != nil && callee.String() == "(*sync.Cond).Wait" {
+				return true
 			}
 		}
 	}

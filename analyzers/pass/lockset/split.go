@@ -9,6 +9,7 @@ import (
 
 	"github.com/interlock-go/interlock/analyzers/internal/knowledge"
 	"github.com/interlock-go/interlock/analyzers/pass/accesspath"
+	"github.com/interlock-go/interlock/analyzers/pass/ir"
 )
 
 // Where ways meet that disagree on a lock, its state is maybe, and so it stays
@@ -197,13 +198,9 @@ func conditionOf(b *ssa.BasicBlock) (c condition, yes int, ok bool) {
 // located puts the path of a field or package variable in the place of the
 // value that was loaded from there: the next load is another value.
 func located(c condition) condition {
-	load, ok := c.value.(*ssa.UnOp)
-	if !ok || load.Op != token.MUL {
-		return c
-	}
-	switch load.X.(type) {
+	switch addr := ir.Back(c.value, ir.Loaded).(type) {
 	case *ssa.FieldAddr, *ssa.Global, *ssa.FreeVar:
-		c.value, c.path = nil, accesspath.Of(load.X)
+		c.value, c.path = nil, accesspath.Of(addr)
 	}
 	return c
 }

@@ -11,6 +11,7 @@ import (
 	"golang.org/x/tools/go/ssa"
 
 	"github.com/interlock-go/interlock/analyzers/pass/accesspath"
+	"github.com/interlock-go/interlock/analyzers/pass/ir"
 )
 
 // A channel with room for one message is a lock where all its users both send and receive:
@@ -44,10 +45,8 @@ type traffic struct{ sends, receives int }
 func (r *Result) findTurns() {
 	all := map[string]*channel{}
 	for _, fn := range r.prog.Funcs {
-		for _, b := range fn.Blocks {
-			for _, instr := range b.Instrs {
-				r.noteChannels(all, fn, instr)
-			}
+		for instr := range ir.Instructions(fn) {
+			r.noteChannels(all, fn, instr)
 		}
 	}
 	for class, c := range all {
@@ -145,10 +144,7 @@ func countUses(v ssa.Value) (n int) {
 
 // isChannel reports whether t is a channel or a pointer to one.
 func isChannel(t types.Type) bool {
-	if p, ok := t.Underlying().(*types.Pointer); ok {
-		t = p.Elem()
-	}
-	_, ok := t.Underlying().(*types.Chan)
+	_, ok := ir.Pointee(t).Underlying().(*types.Chan)
 	return ok
 }
 

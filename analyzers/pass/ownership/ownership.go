@@ -167,23 +167,12 @@ func (r *Result) levelOf(v ssa.Value, at ssa.Instruction, seen map[ssa.Value]boo
 		return Fresh // a loop: the other edges decide
 	}
 	seen[v] = true
+	if from := ir.Back(v, ir.Field|ir.Element|ir.Piece|ir.Retyped|ir.Boxed|ir.Asserted); from != nil {
+		return r.levelOf(from, at, seen)
+	}
 	switch v := v.(type) {
 	case *ssa.Const:
 		return Fresh // nil
-	case *ssa.FieldAddr:
-		return r.levelOf(v.X, at, seen)
-	case *ssa.IndexAddr:
-		return r.levelOf(v.X, at, seen)
-	case *ssa.Slice:
-		return r.levelOf(v.X, at, seen)
-	case *ssa.ChangeType:
-		return r.levelOf(v.X, at, seen)
-	case *ssa.MakeInterface:
-		return r.levelOf(v.X, at, seen)
-	case *ssa.ChangeInterface:
-		return r.levelOf(v.X, at, seen)
-	case *ssa.TypeAssert:
-		return r.levelOf(v.X, at, seen)
 	case *ssa.Phi:
 		return r.worstLevel(v.Edges, at, seen)
 	case *ssa.FreeVar:

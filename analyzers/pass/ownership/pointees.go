@@ -7,6 +7,7 @@ import (
 
 	"github.com/interlock-go/interlock/analyzers/internal/knowledge"
 	"github.com/interlock-go/interlock/analyzers/pass/accesspath"
+	"github.com/interlock-go/interlock/analyzers/pass/ir"
 )
 
 // findPointees collects the values that are stored, outside of tests, in fields that point to structs with a lock,
@@ -18,15 +19,13 @@ func (r *Result) findPointees() {
 		if r.prog.InTest(fn) {
 			continue
 		}
-		for _, b := range fn.Blocks {
-			for _, instr := range b.Instrs {
-				st, ok := instr.(*ssa.Store)
-				if !ok {
-					continue
-				}
-				if field := toLocked(st.Addr); field != nil {
-					r.stores[field] = append(r.stores[field], st)
-				}
+		for instr := range ir.Instructions(fn) {
+			st, ok := instr.(*ssa.Store)
+			if !ok {
+				continue
+			}
+			if field := toLocked(st.Addr); field != nil {
+				r.stores[field] = append(r.stores[field], st)
 			}
 		}
 	}
@@ -79,10 +78,7 @@ func (r *Result) pointsToShared(addr ssa.Value) bool {
 func (r *Result) LeadsToShared(t types.Type) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if p, ok := t.Underlying().(*types.Pointer); ok {
-		t = p.Elem()
-	}
-	st, ok := t.Underlying().(*types.Struct)
+	st, ok := ir.Pointee(t).Underlying().(*types.Struct)
 	if !ok {
 		return false
 	}

@@ -5,6 +5,7 @@ import (
 
 	"github.com/interlock-go/interlock/analyzers/internal/knowledge"
 	"github.com/interlock-go/interlock/analyzers/pass/callgraph"
+	"github.com/interlock-go/interlock/analyzers/pass/ir"
 )
 
 // point is an instruction of the allocating function during which another
@@ -47,11 +48,9 @@ func (r *Result) pointsIn(fn *ssa.Function, at ssa.Instruction, depth int) []poi
 
 func runDefers(f *ssa.Function) []ssa.Instruction {
 	var ends []ssa.Instruction
-	for _, b := range f.Blocks {
-		for _, instr := range b.Instrs {
-			if _, ok := instr.(*ssa.RunDefers); ok {
-				ends = append(ends, instr)
-			}
+	for instr := range ir.Instructions(f) {
+		if _, ok := instr.(*ssa.RunDefers); ok {
+			ends = append(ends, instr)
 		}
 	}
 	return ends

@@ -1,7 +1,6 @@
 package ownership
 
 import (
-	"go/token"
 	"go/types"
 
 	"golang.org/x/tools/go/ssa"
@@ -9,6 +8,7 @@ import (
 	"github.com/interlock-go/interlock/analyzers/internal/knowledge"
 	"github.com/interlock-go/interlock/analyzers/pass/accesspath"
 	"github.com/interlock-go/interlock/analyzers/pass/callgraph"
+	"github.com/interlock-go/interlock/analyzers/pass/ir"
 )
 
 // publication is an instruction after which others may reach an object.
@@ -263,24 +263,12 @@ func (w *walker) holderCalled(v ssa.Value, call ssa.CallInstruction) {
 // but those of captured variables.
 func rootObject(v ssa.Value) ssa.Value {
 	for {
-		switch x := v.(type) {
-		case *ssa.FieldAddr:
-			v = x.X
-		case *ssa.IndexAddr:
-			v = x.X
-		case *ssa.Slice:
-			v = x.X
-		case *ssa.ChangeType:
-			v = x.X
-		case *ssa.UnOp:
-			held, ok := accesspath.Cell(x.X)
-			if x.Op != token.MUL || !ok {
-				return v
-			}
-			v = held
-		default:
+		v = ir.Root(v, ir.Field|ir.Element|ir.Piece|ir.Retyped)
+		held, ok := accesspath.Cell(ir.Back(v, ir.Loaded))
+		if !ok {
 			return v
 		}
+		v = held
 	}
 }
 
@@ -397,11 +385,7 @@ func keepsPrivate(fn *ssa.Function) bool {
 	if recv == nil {
 		return fn.Pkg != nil && fn.Pkg.Pkg.Path() == "sync/atomic" && fn.Name()[0] != 'S' && fn.Name()[0] != 'C'
 	}
-	t := types.Unalias(recv.Type())
-	if p, ok := t.(*types.Pointer); ok {
-		t = types.Unalias(p.Elem())
-	}
-	named, ok := t.(*types.Named)
+	named, ok := ir.Named(recv.Type())
 	if !ok || named.Obj().Pkg() == nil {
 		return false
 	}

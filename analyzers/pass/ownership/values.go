@@ -6,6 +6,7 @@ import (
 	"golang.org/x/tools/go/ssa"
 
 	"github.com/interlock-go/interlock/analyzers/internal/knowledge"
+	"github.com/interlock-go/interlock/analyzers/pass/ir"
 )
 
 // valueCalls are the calls of function values of one signature.
@@ -23,11 +24,9 @@ func (r *Result) findValueCalls() {
 		if r.prog.InTest(f) {
 			continue
 		}
-		for _, b := range f.Blocks {
-			for _, instr := range b.Instrs {
-				if call, ok := instr.(ssa.CallInstruction); ok && takesReference(call) && len(r.graph.At(call)) == 0 {
-					r.addValueCall(call)
-				}
+		for instr := range ir.Instructions(f) {
+			if call, ok := instr.(ssa.CallInstruction); ok && takesReference(call) && len(r.graph.At(call)) == 0 {
+				r.addValueCall(call)
 			}
 		}
 	}

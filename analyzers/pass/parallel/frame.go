@@ -98,11 +98,9 @@ func (f *frame) findSyncs() {
 		}
 	}
 	// At the end.
-	for _, b := range f.fn.Blocks {
-		for _, instr := range b.Instrs {
-			if run, ok := instr.(*ssa.RunDefers); ok {
-				f.noteSyncs(run, f.signalsAtEnd(run))
-			}
+	for instr := range ir.Instructions(f.fn) {
+		if run, ok := instr.(*ssa.RunDefers); ok {
+			f.noteSyncs(run, f.signalsAtEnd(run))
 		}
 	}
 	f.hoistWaits()

@@ -44,7 +44,7 @@ func isHandler(fn *ssa.Function) bool {
 				return types.TypeString(use.Type(), nil) == "net/http.HandlerFunc"
 			case *ssa.Call:
 				callee := use.Call.StaticCallee()
-				return callee != nil && packageOf(callee) == "net/http" && callee.Name() == "HandleFunc"
+				return callee != nil && ir.PackagePath(callee) == "net/http" && callee.Name() == "HandleFunc"
 			}
 			return false
 		})

@@ -282,10 +282,10 @@ func (b *builder) simulated(r waits.Race) {
 
 // touchOf returns an access that a simulation has made.
 func touchOf(a simulation.Access) *Touch {
-	t := &Touch{Place: Place{accesspath.Of(a.Addr), itself, elementType(a.Addr.Type())}, Mode: finding.Read,
+	t := &Touch{Place: Place{accesspath.Of(a.Addr), itself, ir.Pointee(a.Addr.Type())}, Mode: finding.Read,
 		Instr: a.Instr, Fn: a.Fn, Addr: a.Addr}
 	if a.Contents {
-		t.Place.aspect, t.Place.typ, t.Addr = contents, a.Addr.Type(), holderOf(a.Addr)
+		t.Place.aspect, t.Place.typ, t.Addr = contents, a.Addr.Type(), ir.Address(a.Addr)
 	}
 	if a.Write {
 		t.Mode = finding.Write

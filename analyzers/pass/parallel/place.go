@@ -33,7 +33,7 @@ type Place struct {
 func (p Place) Local() (*ssa.Alloc, bool) {
 	cell, ok := p.Path.Root.(*ssa.Alloc)
 	return cell, ok && p.Path.Fields == "" && p.aspect == itself && accesspath.IsVariable(cell) &&
-		types.Identical(p.typ, elementType(cell.Type()))
+		types.Identical(p.typ, ir.Pointee(cell.Type()))
 }
 
 // Contents reports whether p is the contents of a map, or the inside of an object.
@@ -42,13 +42,6 @@ func (p Place) Contents() bool { return p.aspect == contents }
 // varies reports whether p is an element at an index that is computed: each goroutine
 // mostly has one of its own.
 func (p Place) varies() bool { return strings.Contains(p.Path.Fields, ":") }
-
-func elementType(t types.Type) types.Type {
-	if p, ok := t.Underlying().(*types.Pointer); ok {
-		return p.Elem()
-	}
-	return t
-}
 
 // overlap reports whether a and b have memory in common: one variable, or a
 // struct or array and a part of it.
@@ -164,7 +157,7 @@ func location(addr ssa.Value, mode finding.Mode) []access {
 	if path.Root == nil || countSelections(path) > knowledge.FieldsOfPath {
 		return nil
 	}
-	return []access{{Place{path, itself, elementType(addr.Type())}, mode, addr, addr}}
+	return []access{{Place{path, itself, ir.Pointee(addr.Type())}, mode, addr, addr}}
 }
 
 // inside is an access to the contents of the map v.
@@ -176,15 +169,7 @@ func inside(v ssa.Value, mode finding.Mode) []access {
 	if path.Root == nil || countSelections(path) > knowledge.FieldsOfPath {
 		return nil
 	}
-	return []access{{Place{path, contents, v.Type()}, mode, holderOf(v), v}}
-}
-
-// holderOf returns the address of the variable that v was loaded from, or v.
-func holderOf(v ssa.Value) ssa.Value {
-	if load, ok := v.(*ssa.UnOp); ok && load.Op == token.MUL {
-		return load.X
-	}
-	return v
+	return []access{{Place{path, contents, v.Type()}, mode, ir.Address(v), v}}
 }
 
 // shared returns the path of v; none for a local variable that stays on the stack.
@@ -227,18 +212,7 @@ func spilled(local *ssa.Alloc, v ssa.Value, path accesspath.Path) accesspath.Pat
 
 // followsPointer reports whether the way to v loads a pointer.
 func followsPointer(v ssa.Value) bool {
-	for {
-		switch x := v.(type) {
-		case *ssa.FieldAddr:
-			v = x.X
-		case *ssa.IndexAddr:
-			v = x.X
-		case *ssa.UnOp:
-			return x.Op == token.MUL
-		default:
-			return false
-		}
-	}
+	return ir.Back(ir.Root(v, ir.Field|ir.Element), ir.Loaded) != nil
 }
 
 // byCall lists the accesses of builtin functions, operations of sync/atomic and methods of
@@ -273,7 +247,7 @@ func byCall(call *ssa.CallCommon) []access {
 				mode = finding.Write
 			}
 			if path.Root != nil {
-				return []access{{Place{path, contents, recv.Type()}, mode, holderOf(call.Args[0]), call.Args[0]}}
+				return []access{{Place{path, contents, recv.Type()}, mode, ir.Address(call.Args[0]), call.Args[0]}}
 			}
 		}
 	}
@@ -282,18 +256,11 @@ func byCall(call *ssa.CallCommon) []access {
 
 // atomicMode returns how a function of sync/atomic accesses its first argument.
 func atomicMode(fn *ssa.Function) (finding.Mode, bool) {
-	if packageOf(fn) != "sync/atomic" || fn.Signature.Recv() != nil {
+	if ir.PackagePath(fn) != "sync/atomic" || fn.Signature.Recv() != nil {
 		return "", false
 	}
 	if strings.HasPrefix(fn.Name(), "Load") {
 		return finding.AtomicRead, true
 	}
 	return finding.AtomicWrite, true
-}
-
-func packageOf(fn *ssa.Function) string {
-	if obj := fn.Object(); obj != nil && obj.Pkg() != nil {
-		return obj.Pkg().Path()
-	}
-	return ""
 }

@@ -109,7 +109,7 @@ func wonAtomic(b *ssa.BasicBlock) (claims []held) {
 }
 
 func isSwap(fn *ssa.Function) bool {
-	return packageOf(fn) == "sync/atomic" && len(fn.Name()) >= 14 && fn.Name()[:14] == "CompareAndSwap"
+	return ir.PackagePath(fn) == "sync/atomic" && len(fn.Name()) >= 14 && fn.Name()[:14] == "CompareAndSwap"
 }
 
 // classOf returns the name of an atomic that is a field or package variable, as the class of a lock.

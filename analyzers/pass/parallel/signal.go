@@ -180,11 +180,9 @@ func isSemaphore(ch ssa.Value) bool {
 	}
 	found := false
 	search := func(f *ssa.Function) {
-		for _, b := range f.Blocks {
-			for _, instr := range b.Instrs {
-				if send, ok := instr.(*ssa.Send); ok && accesspath.Of(send.Chan) == path {
-					found = true
-				}
+		for instr := range ir.Instructions(f) {
+			if send, ok := instr.(*ssa.Send); ok && accesspath.Of(send.Chan) == path {
+				found = true
 			}
 		}
 	}
@@ -212,7 +210,7 @@ func fromTimer(ch ssa.Value) bool {
 		return name.Package == "time"
 	}
 	call, ok := ch.(*ssa.Call)
-	return ok && call.Call.StaticCallee() != nil && packageOf(call.Call.StaticCallee()) == "time"
+	return ok && call.Call.StaticCallee() != nil && ir.PackagePath(call.Call.StaticCallee()) == "time"
 }
 
 // caseSyncs returns the signals that were waited for in a case of a select; nil for none.
@@ -262,7 +260,7 @@ func syncsOfCall(call *ssa.CallCommon) syncs {
 			return s
 		}
 	}
-	switch path := packageOf(fn); {
+	switch path := ir.PackagePath(fn); {
 	case path == "testing/synctest" && fn.Name() == "Wait": // all other goroutines of the bubble wait, or have ended
 		return syncs{waits: []signal{{sort: everything}}}
 	case path == "sync/atomic" && len(call.Args) > 0:
@@ -314,7 +312,7 @@ func syncSyncs(fn *ssa.Function, args []ssa.Value, recv *types.Var) (syncs, bool
 	case "*sync.Once.Do":
 		return syncs{s, s}, true
 	}
-	switch packageOf(fn) {
+	switch ir.PackagePath(fn) {
 	case "sync", "golang.org/x/sync/errgroup":
 		s[0].sort = stored
 		return syncs{s, s}, true

@@ -22,7 +22,7 @@ func (f *frame) addStart(s callgraph.Site, sum *summary) {
 			return // it may wait for the goroutine that it starts
 		}
 	}
-	if s.Through != nil && packageOf(s.Through) == "testing" && s.Through.Name() == "RunParallel" {
+	if s.Through != nil && ir.PackagePath(s.Through) == "testing" && s.Through.Name() == "RunParallel" {
 		return // it waits for all that it starts
 	}
 	m := newMapping(s)
@@ -65,7 +65,7 @@ func endedBy(s callgraph.Site) []signal {
 		return []signal{signalOf(done, group)}
 	case runsLater(s):
 		return []signal{signalOf(halted, s.Instr.(*ssa.Call))}
-	case s.Through != nil && (len(s.Through.Blocks) > 0 || strings.Contains(packageOf(s.Through), ".")):
+	case s.Through != nil && (len(s.Through.Blocks) > 0 || strings.Contains(ir.PackagePath(s.Through), ".")):
 		return []signal{{sort: everything}} // callbacks of the standard library signal nothing, this is not of it
 	}
 	return nil
@@ -107,7 +107,7 @@ func groupOf(s callgraph.Site) ssa.Value {
 	if s.Through == nil || s.Through.Signature.Recv() == nil || len(s.Instr.Common().Args) == 0 {
 		return nil
 	}
-	switch packageOf(s.Through) {
+	switch ir.PackagePath(s.Through) {
 	case "sync", "golang.org/x/sync/errgroup":
 		return s.Instr.Common().Args[0]
 	}
@@ -118,7 +118,7 @@ func throughName(s callgraph.Site) string {
 	if s.Through == nil {
 		return ""
 	}
-	return packageOf(s.Through) + "." + s.Through.Name()
+	return ir.PackagePath(s.Through) + "." + s.Through.Name()
 }
 
 // addStrand adds st with the touches, those that the frame can name.
@@ -192,6 +192,6 @@ func waitsForBubble(b *ssa.BasicBlock) bool {
 		if ok {
 			callee = call.Call.StaticCallee()
 		}
-		return callee != nil && callee.Name() == "Wait" && packageOf(callee) == "testing/synctest"
+		return callee != nil && callee.Name() == "Wait" && ir.PackagePath(callee) == "testing/synctest"
 	})
 }

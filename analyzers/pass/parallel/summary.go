@@ -71,10 +71,8 @@ func (b *builder) sumUp(fn *ssa.Function, work *ir.Work) {
 	f.locks, atReturn = b.ownLocks(fn)
 	// First the signals that each instruction waits for and sends, then its accesses, and the goroutines that it starts.
 	f.findSyncs()
-	for _, block := range fn.Blocks {
-		for _, instr := range block.Instrs {
-			f.instruction(instr)
-		}
+	for instr := range ir.Instructions(fn) {
+		f.instruction(instr)
 	}
 	f.limitTouches()
 	f.compareGoroutines()
@@ -113,21 +111,9 @@ func (f *frame) instruction(instr ssa.Instruction) {
 // takenOut reports whether a reference on the way to v was loaded under a lock
 // that is not held any more at instr: its object may have been swapped out.
 func (f *frame) takenOut(v ssa.Value, instr ssa.Instruction) bool {
-	for {
-		switch x := v.(type) {
-		case *ssa.FieldAddr:
-			v = x.X
-		case *ssa.IndexAddr:
-			v = x.X
-		case *ssa.UnOp:
-			if slices.ContainsFunc(f.locks[x], func(h held) bool { return !slices.Contains(f.locks[instr], h) }) {
-				return true
-			}
-			v = x.X
-		default:
-			return false
-		}
-	}
+	load, ok := ir.Root(v, ir.Field|ir.Element).(*ssa.UnOp)
+	return ok && (slices.ContainsFunc(f.locks[load], func(h held) bool { return !slices.Contains(f.locks[instr], h) }) ||
+		f.takenOut(load.X, instr))
 }
 
 // testedVariables lists the fields and package variables by which branches decide whether
@@ -166,7 +152,7 @@ func loadsOf(cond ssa.Value) []ssa.Value {
 	case *ssa.BinOp:
 		return append(loadsOf(x.X), loadsOf(x.Y)...)
 	case *ssa.Call: // an atomic
-		if fn := x.Call.StaticCallee(); fn != nil && packageOf(ir.Origin(fn)) == "sync/atomic" && len(x.Call.Args) > 0 {
+		if fn := x.Call.StaticCallee(); fn != nil && ir.PackagePath(ir.Origin(fn)) == "sync/atomic" && len(x.Call.Args) > 0 {
 			return x.Call.Args[:1]
 		}
 	}
@@ -214,11 +200,9 @@ func (f *frame) placesOfCall(call ssa.CallInstruction) []ssa.Instruction {
 		return []ssa.Instruction{call}
 	}
 	var ends []ssa.Instruction
-	for _, b := range f.fn.Blocks {
-		for _, instr := range b.Instrs {
-			if _, ok := instr.(*ssa.RunDefers); ok && len(ends) < knowledge.EndsOfDefer && f.flow.Leads(d, instr) {
-				ends = append(ends, instr)
-			}
+	for instr := range ir.Instructions(f.fn) {
+		if _, ok := instr.(*ssa.RunDefers); ok && len(ends) < knowledge.EndsOfDefer && f.flow.Leads(d, instr) {
+			ends = append(ends, instr)
 		}
 	}
 	return ends

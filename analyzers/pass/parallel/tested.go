@@ -8,6 +8,7 @@ import (
 	"golang.org/x/tools/go/ssa"
 
 	"github.com/interlock-go/interlock/analyzers/pass/accesspath"
+	"github.com/interlock-go/interlock/analyzers/pass/ir"
 	"github.com/interlock-go/interlock/analyzers/pass/simulation"
 )
 
@@ -54,11 +55,11 @@ func (f *frame) awaitsTested(t *Touch) bool {
 
 // origin returns the value of a variable that is assigned once, be it captured; v itself for other values.
 func origin(v ssa.Value) ssa.Value {
-	load, ok := v.(*ssa.UnOp)
-	if !ok || load.Op != token.MUL {
+	addr := ir.Back(v, ir.Loaded)
+	if addr == nil {
 		return v
 	}
-	cell, ok := accesspath.Of(load.X).Root.(*ssa.Alloc)
+	cell, ok := accesspath.Of(addr).Root.(*ssa.Alloc)
 	if !ok {
 		return v
 	}
@@ -123,7 +124,7 @@ func unwanted(t, o *Touch) bool {
 func changes(store *ssa.Store) bool {
 	switch v := store.Val.(type) {
 	case *ssa.Const:
-		return !isZero(v)
+		return !ir.IsZero(v)
 	case *ssa.BinOp:
 		return accesspath.Of(v.X) == accesspath.Of(store.Addr)
 	}
@@ -138,7 +139,7 @@ func branchOn(v ssa.Value, use ssa.Instruction) (branch *ssa.If, differs int) {
 		return use, 0
 	case *ssa.BinOp:
 		zero, ok := use.Y.(*ssa.Const)
-		if !ok || use.X != v || !isZero(zero) || len(*use.Referrers()) != 1 {
+		if !ok || use.X != v || !ir.IsZero(zero) || len(*use.Referrers()) != 1 {
 			return nil, 0
 		}
 		branch, _ = (*use.Referrers())[0].(*ssa.If)
@@ -150,8 +151,4 @@ func branchOn(v ssa.Value, use ssa.Instruction) (branch *ssa.If, differs int) {
 		}
 	}
 	return nil, 0
-}
-
-func isZero(c *ssa.Const) bool {
-	return c.Value == nil || slices.Contains([]string{"0", "false", `""`}, c.Value.ExactString())
 }

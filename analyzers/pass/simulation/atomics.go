@@ -4,6 +4,8 @@ import (
 	"go/types"
 
 	"golang.org/x/tools/go/ssa"
+
+	"github.com/interlock-go/interlock/analyzers/pass/ir"
 )
 
 // atomics are the operations on a cell: the values that they return and leave there.
@@ -40,7 +42,7 @@ func atomically(f func(*machine, value, []value) (value, value)) model {
 		}
 		p = m.in.internPlace(p, -1)
 		t := types.Type(types.Typ[types.Int64])
-		if v, ok := d.call.(ssa.Value); ok && !isBool(v.Type()) {
+		if v, ok := d.call.(ssa.Value); ok && !ir.IsBool(v.Type()) {
 			t = v.Type()
 		}
 		st.synchronise(g)
@@ -103,9 +105,4 @@ func onEntry(f func(*machine, *state, value, []value, value, value) value) model
 		old, found := m.lookUpKey(st, table, d.args[1], types.NewInterfaceType(nil, nil), m.freshSymbol(st, g, d.call))
 		return m.finish(st, g, d, inLine, f(m, st, table, d.args[1:], old, found))
 	}
-}
-
-func isBool(t types.Type) bool {
-	b, ok := t.Underlying().(*types.Basic)
-	return ok && b.Kind() == types.Bool
 }

@@ -188,7 +188,7 @@ func asserts(fn *ssa.Function) bool {
 		return false
 	}
 	res := fn.Signature.Results()
-	return res.Len() == 1 && isBool(res.At(0).Type())
+	return res.Len() == 1 && ir.IsBool(res.At(0).Type())
 }
 
 // notWorthRunning reports whether fn is long and has nothing to do with waiting.

@@ -6,6 +6,8 @@ import (
 	"slices"
 
 	"golang.org/x/tools/go/ssa"
+
+	"github.com/interlock-go/interlock/analyzers/pass/ir"
 )
 
 // object is something in memory: a variable, a channel, a map.
@@ -152,11 +154,9 @@ func isInitialised(global *ssa.Global) bool {
 	if start == nil || len(start.Blocks) == 0 {
 		return true
 	}
-	for _, b := range start.Blocks {
-		for _, instr := range b.Instrs {
-			if store, ok := instr.(*ssa.Store); ok && store.Addr == global {
-				return true
-			}
+	for instr := range ir.Instructions(start) {
+		if store, ok := instr.(*ssa.Store); ok && store.Addr == global {
+			return true
 		}
 	}
 	return false

@@ -105,10 +105,8 @@ func markIn(set map[*types.Var]bool, t types.Type, depth int) {
 }
 
 func (f *finder) function(fn *ssa.Function) {
-	for _, b := range fn.Blocks {
-		for _, instr := range b.Instrs {
-			f.instruction(instr)
-		}
+	for instr := range ir.Instructions(fn) {
+		f.instruction(instr)
 	}
 }
 
@@ -147,15 +145,9 @@ func (f *finder) markStored(st *ssa.Store) {
 
 // markAround marks the field at addr, and those that it is a part of.
 func markAround(set map[*types.Var]bool, addr ssa.Value) {
-	for {
-		switch at := addr.(type) {
-		case *ssa.FieldAddr:
-			set[accesspath.FieldOf(at)] = true
-			addr = at.X
-		case *ssa.IndexAddr:
-			addr = at.X
-		default:
-			return
+	for ; addr != nil; addr = ir.Back(addr, ir.Field|ir.Element) {
+		if field, ok := addr.(*ssa.FieldAddr); ok {
+			set[accesspath.FieldOf(field)] = true
 		}
 	}
 }

@@ -157,10 +157,7 @@ func (l *List) noteMade(st *ssa.Store) {
 	if !ok {
 		return
 	}
-	v := st.Val
-	if c, ok := v.(*ssa.ChangeType); ok {
-		v = c.X
-	}
+	v := ir.Root(st.Val, ir.Retyped)
 	mk, ok := v.(*ssa.MakeChan)
 	if c, isConst := v.(*ssa.Const); isConst && c.IsNil() {
 		return
@@ -176,13 +173,7 @@ func unbuffered(mk *ssa.MakeChan) bool {
 
 // KeyOf returns the key of the channel or WaitGroup that v is, or points to.
 func KeyOf(v ssa.Value) (Key, bool) {
-	for {
-		c, ok := v.(*ssa.ChangeType)
-		if !ok {
-			break
-		}
-		v = c.X
-	}
+	v = ir.Root(v, ir.Retyped)
 	if name, ok := accesspath.NameOf(v); ok {
 		return Key{Name: name}, true
 	}

@@ -7,6 +7,7 @@ import (
 	"golang.org/x/tools/go/ssa"
 
 	"github.com/interlock-go/interlock/analyzers/pass/accesspath"
+	"github.com/interlock-go/interlock/analyzers/pass/ir"
 	"github.com/interlock-go/interlock/analyzers/pass/simulation"
 )
 
@@ -19,21 +20,19 @@ func isGuessed(at ssa.Instruction) bool {
 	if !ok {
 		return false
 	}
-	for _, b := range at.Parent().Blocks {
-		for _, instr := range b.Instrs {
-			added, ok := onGroup(instr, "Add")
-			if !ok || accesspath.Of(added) != accesspath.Of(group) {
-				continue
-			}
-			switch n := instr.(*ssa.Call).Call.Args[1].(type) {
-			case *ssa.Const:
-			case *ssa.Call:
-				if _, builtin := n.Call.Value.(*ssa.Builtin); !builtin {
-					return true
-				}
-			default:
+	for instr := range ir.Instructions(at.Parent()) {
+		added, ok := onGroup(instr, "Add")
+		if !ok || accesspath.Of(added) != accesspath.Of(group) {
+			continue
+		}
+		switch n := instr.(*ssa.Call).Call.Args[1].(type) {
+		case *ssa.Const:
+		case *ssa.Call:
+			if _, builtin := n.Call.Value.(*ssa.Builtin); !builtin {
 				return true
 			}
+		default:
+			return true
 		}
 	}
 	return false

@@ -245,11 +245,9 @@ func (s *scopes) starts(fn *ssa.Function) bool {
 }
 
 func startsGoroutine(fn *ssa.Function) bool {
-	for _, b := range fn.Blocks {
-		for _, instr := range b.Instrs {
-			if _, ok := instr.(*ssa.Go); ok {
-				return true
-			}
+	for instr := range ir.Instructions(fn) {
+		if _, ok := instr.(*ssa.Go); ok {
+			return true
 		}
 	}
 	return slices.ContainsFunc(fn.AnonFuncs, startsGoroutine)
@@ -275,12 +273,10 @@ func (s *scopes) reachOf(fn *ssa.Function) int {
 }
 
 func visitCalls(fn *ssa.Function, visit func(*ssa.Function)) {
-	for _, b := range fn.Blocks {
-		for _, instr := range b.Instrs {
-			if call, ok := instr.(ssa.CallInstruction); ok {
-				if callee := ir.Origin(call.Common().StaticCallee()); callee != nil {
-					visit(callee)
-				}
+	for instr := range ir.Instructions(fn) {
+		if call, ok := instr.(ssa.CallInstruction); ok {
+			if callee := ir.Origin(call.Common().StaticCallee()); callee != nil {
+				visit(callee)
 			}
 		}
 	}
@@ -296,15 +292,13 @@ func sizeOf(fn *ssa.Function) int {
 
 // makesShared reports whether fn makes a channel, or a variable in which somebody may wait.
 func makesShared(fn *ssa.Function) bool {
-	for _, b := range fn.Blocks {
-		for _, instr := range b.Instrs {
-			switch instr := instr.(type) {
-			case *ssa.MakeChan:
+	for instr := range ir.Instructions(fn) {
+		switch instr := instr.(type) {
+		case *ssa.MakeChan:
+			return true
+		case *ssa.Alloc:
+			if waitable(instr.Type().Underlying().(*types.Pointer).Elem(), knowledge.NestedStructs) {
 				return true
-			case *ssa.Alloc:
-				if waitable(instr.Type().Underlying().(*types.Pointer).Elem(), knowledge.NestedStructs) {
-					return true
-				}
 			}
 		}
 	}
