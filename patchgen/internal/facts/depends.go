@@ -9,6 +9,7 @@ import (
 
 	"github.com/interlock-go/interlock/analyzers/pass/accesspath"
 	"github.com/interlock-go/interlock/analyzers/pass/callgraph"
+	"github.com/interlock-go/interlock/analyzers/pass/ir"
 	"github.com/interlock-go/interlock/patchgen/internal/source"
 )
 
@@ -299,11 +300,9 @@ func in(fn *ssa.Function, instr ssa.Instruction) ssa.Instruction {
 	for instr != nil && instr.Parent() != fn {
 		var made ssa.Instruction
 		if outer := instr.Parent().Parent(); outer != nil {
-			for _, b := range outer.Blocks {
-				for _, x := range b.Instrs {
-					if slices.ContainsFunc(x.Operands(nil), func(op *ssa.Value) bool { return *op == instr.Parent() }) {
-						made = x
-					}
+			for x := range ir.Instructions(outer) {
+				if slices.ContainsFunc(x.Operands(nil), func(op *ssa.Value) bool { return *op == instr.Parent() }) {
+					made = x
 				}
 			}
 		}

@@ -20,7 +20,9 @@ type Facts struct {
 	endless   map[*ssa.Function]bool   // see isEndless
 	decisions map[ssa.Value]Dependence // see Decides
 
-	awaits, hazards, anew, lasts *Search
+	around map[string]bool // see HeldAround; made on demand
+
+	awaits, sureWaits, hazards, anew, lasts *Search
 
 	trusting bool // see Trusting
 }
@@ -38,7 +40,7 @@ func New(s *session.Snapshot) *Facts {
 	f := &Facts{Snapshot: s, packages: map[*ssa.Program]*session.Package{}, files: map[*source.File]*code{},
 		indexes: map[*session.Package]*code{}, endless: map[*ssa.Function]bool{},
 		decisions: map[ssa.Value]Dependence{}}
-	f.awaits, f.hazards = NewSearch(f.lookAwaits), NewSearch(f.lookHazard)
+	f.awaits, f.sureWaits, f.hazards = NewSearch(f.lookAwaits), NewSearch(f.lookSureWaits), NewSearch(f.lookHazard)
 	f.anew, f.lasts = NewSearch(f.lookNew), NewSearch(f.lookLasts)
 	var graphs []*callgraph.Graph
 	for _, p := range s.Packages {

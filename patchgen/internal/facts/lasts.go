@@ -76,15 +76,9 @@ func (f *Facts) textAt(instr ssa.Instruction, pos token.Pos) string {
 // isOwn reports whether an address, map or slice leads to a local variable, or to what the function around it has made.
 // What that refers to may be anybody's.
 func isOwn(v ssa.Value) bool {
-	switch v := v.(type) {
+	switch v := ir.Root(v, ir.Field|ir.Element|ir.Piece).(type) {
 	case *ssa.Alloc, *ssa.MakeMap, *ssa.MakeSlice:
 		return true
-	case *ssa.FieldAddr:
-		return isOwn(v.X)
-	case *ssa.IndexAddr:
-		return isOwn(v.X)
-	case *ssa.Slice:
-		return isOwn(v.X)
 	case *ssa.FreeVar:
 		return isOwn(accesspath.Binding(v))
 	case *ssa.UnOp: // a local that a literal captures, or of which the address is taken

@@ -125,14 +125,6 @@ func (f *Facts) MayHold(file *source.File, call *ast.CallExpr, class string) boo
 	return !ok || p.locks.MayHoldClass(class)
 }
 
-// Holds reports whether the write side of a lock of the class is surely held at a call.
-func (f *Facts) Holds(file *source.File, call *ast.CallExpr, lock string) bool {
-	p, ok := f.at(file, call.Lparen)
-	return ok && slices.ContainsFunc(p.locks.Held(), func(h lockset.Held) bool {
-		return !h.Read && class(p.pkg, h) == lock
-	})
-}
-
 // IsPrivate reports whether no other goroutine can reach the accessed memory
 // yet. It errs towards false.
 func (f *Facts) IsPrivate(a *source.Access) bool {

@@ -10,6 +10,7 @@ import (
 
 	"golang.org/x/tools/go/ssa"
 
+	"github.com/interlock-go/interlock/analyzers/pass/ir"
 	"github.com/interlock-go/interlock/analyzers/pass/lockset"
 	"github.com/interlock-go/interlock/patchgen/internal/session"
 	"github.com/interlock-go/interlock/patchgen/internal/source"
@@ -60,11 +61,9 @@ func newCode(p *session.Package, isTest bool) *code {
 		if fn.Syntax() != nil {
 			c.functions[fn.Syntax().Pos()] = fn
 		}
-		for _, b := range fn.Blocks {
-			for _, instr := range b.Instrs {
-				if call, ok := instr.(ssa.CallInstruction); ok && call.Common().Pos().IsValid() {
-					c.calls[call.Common().Pos()] = call
-				}
+		for instr := range ir.Instructions(fn) {
+			if call, ok := instr.(ssa.CallInstruction); ok && call.Common().Pos().IsValid() {
+				c.calls[call.Common().Pos()] = call
 			}
 		}
 		p.Locks.Walk(fn, func(instr ssa.Instruction, locks *lockset.State) {
@@ -103,15 +102,13 @@ func (f *Facts) functionAround(file *source.File, n ast.Node) *ssa.Function {
 // is evaluated.
 func evaluates(fn *ssa.Function, from, to token.Pos) iter.Seq[ssa.Instruction] {
 	return func(yield func(ssa.Instruction) bool) {
-		for _, b := range fn.Blocks {
-			for _, instr := range b.Instrs {
-				pos := instr.Pos()
-				if call, ok := instr.(ssa.CallInstruction); ok {
-					pos = call.Common().Pos()
-				}
-				if from <= pos && pos < to && !yield(instr) {
-					return
-				}
+		for instr := range ir.Instructions(fn) {
+			pos := instr.Pos()
+			if call, ok := instr.(ssa.CallInstruction); ok {
+				pos = call.Common().Pos()
+			}
+			if from <= pos && pos < to && !yield(instr) {
+				return
 			}
 		}
 	}
@@ -223,15 +220,13 @@ func (f *Facts) callers() map[*ssa.Function][]*ssa.Function {
 	callers := map[*ssa.Function][]*ssa.Function{}
 	for _, p := range f.packages {
 		for _, fn := range p.IR.Funcs {
-			for _, b := range fn.Blocks {
-				for _, instr := range b.Instrs {
-					call, ok := runsNow(instr)
-					if !ok {
-						continue
-					}
-					for _, callee := range f.Calls.Runs(call) {
-						callers[callee] = append(callers[callee], fn)
-					}
+			for instr := range ir.Instructions(fn) {
+				call, ok := runsNow(instr)
+				if !ok {
+					continue
+				}
+				for _, callee := range f.Calls.Runs(call) {
+					callers[callee] = append(callers[callee], fn)
 				}
 			}
 		}

@@ -4,6 +4,8 @@ import (
 	"fmt"
 
 	"golang.org/x/tools/go/ssa"
+
+	"github.com/interlock-go/interlock/analyzers/pass/ir"
 )
 
 // Search asks one question about code: whether an instruction, or what it calls in the module, does something.
@@ -69,12 +71,10 @@ func (s *Search) stepOf(fn *ssa.Function) step {
 		return known
 	}
 	var own step
-	for _, b := range fn.Blocks {
-		for _, instr := range b.Instrs {
-			if own.what == "" {
-				what, calls := s.look(instr)
-				own.what, own.calls = what, append(own.calls, calls...)
-			}
+	for instr := range ir.Instructions(fn) {
+		if own.what == "" {
+			what, calls := s.look(instr)
+			own.what, own.calls = what, append(own.calls, calls...)
 		}
 	}
 	s.own[fn] = own

@@ -47,6 +47,23 @@ func (f *Facts) lookAwaits(instr ssa.Instruction) (why string, calls []*ssa.Func
 	return "", f.Calls.Runs(call)
 }
 
+// SurelyAwaits reports whether an instruction waits for other goroutines or for time, by calls that are resolved.
+func (f *Facts) SurelyAwaits(instr ssa.Instruction) bool { return f.sureWaits.Does(instr) != "" }
+
+func (f *Facts) lookSureWaits(instr ssa.Instruction) (why string, calls []*ssa.Function) {
+	call, ok := runsNow(instr)
+	if !ok {
+		return Waiting(instr), nil
+	}
+	if fn, _ := callgraph.Target(call.Common()); fn != nil && f.Calls.Body(fn) != nil {
+		return "", []*ssa.Function{f.Calls.Body(fn)}
+	}
+	if surelyWaits(call) {
+		return "waits", nil
+	}
+	return "", nil
+}
+
 // Hazard returns why an instruction must not run under a lock: it may wait for other goroutines, do I/O, or run code
 // that is not known. "" if nothing speaks against it. Other locks are a matter of their order.
 func (f *Facts) Hazard(instr ssa.Instruction) string { return f.hazards.Does(instr) }
@@ -77,11 +94,11 @@ const (
 
 // isUnknown reports whether a call has a hazard of which nobody knows that it waits for other goroutines or for time.
 func isUnknown(call ssa.CallInstruction, why string) bool {
-	return strings.HasSuffix(why, AnyCode) || strings.HasSuffix(why, MayDoIO) && !SurelyWaits(call)
+	return strings.HasSuffix(why, AnyCode) || strings.HasSuffix(why, MayDoIO) && !surelyWaits(call)
 }
 
-// SurelyWaits reports whether a call of a library waits for other goroutines or for time, by its name.
-func SurelyWaits(call ssa.CallInstruction) bool {
+// surelyWaits reports whether a call of a library waits for other goroutines or for time, by its name.
+func surelyWaits(call ssa.CallInstruction) bool {
 	fn, _ := callgraph.Target(call.Common())
 	return fn != nil && (fn.Name() == "Wait" || fn.Name() == "Sleep")
 }
@@ -164,22 +181,20 @@ func isNil(v ssa.Value) bool {
 // newOfPools judges the functions that a package stores as New of a sync.Pool, all of which a Get may call.
 func (f *Facts) newOfPools(pkg *ssa.Program) (why string, calls []*ssa.Function) {
 	for _, fn := range f.packages[pkg].IR.Funcs {
-		for _, b := range fn.Blocks {
-			for _, instr := range b.Instrs {
-				store, ok := instr.(*ssa.Store)
-				if !ok {
-					continue
-				}
-				field, ok := store.Addr.(*ssa.FieldAddr)
-				if !ok || accesspath.FieldOf(field).Name() != "New" || field.X.Type().String() != "*sync.Pool" {
-					continue
-				}
-				known := f.Calls.Callbacks(store.Val)
-				if len(known) == 0 {
-					return "calls the New of a sync.Pool, " + AnyCode, nil
-				}
-				calls = append(calls, known...)
+		for instr := range ir.Instructions(fn) {
+			store, ok := instr.(*ssa.Store)
+			if !ok {
+				continue
 			}
+			field, ok := store.Addr.(*ssa.FieldAddr)
+			if !ok || accesspath.FieldOf(field).Name() != "New" || field.X.Type().String() != "*sync.Pool" {
+				continue
+			}
+			known := f.Calls.Callbacks(store.Val)
+			if len(known) == 0 {
+				return "calls the New of a sync.Pool, " + AnyCode, nil
+			}
+			calls = append(calls, known...)
 		}
 	}
 	return "", calls

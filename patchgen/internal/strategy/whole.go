@@ -149,7 +149,7 @@ func (p *Problem) reasonApart(f *source.Function, class string, ops []source.Loc
 			if slices.ContainsFunc(ops, func(op source.LockOp) bool { return op.Call == n }) {
 				return false
 			}
-			if callee := f.File.Callee(n); callee == nil || !p.isHeldAround(callee, class) {
+			if callee := f.File.Callee(n); callee == nil || !p.Facts.IsHeldAround(callee, class) {
 				why = p.Facts.CallReason(f.File, n, nil)
 			}
 		case *ast.ForStmt:
@@ -316,12 +316,4 @@ func (p *Problem) lockAtStart(f *source.Function, class string, lock *knownLock)
 		return "", fmt.Errorf("the lock has no name where %s starts", f.Name())
 	}
 	return text, nil
-}
-
-// isHeldAround reports whether a function is called under the write side of a lock of the class.
-func (p *Problem) isHeldAround(callee *source.Function, class string) bool {
-	calls, _ := p.Module.References(callee)
-	return slices.ContainsFunc(calls, func(call source.Call) bool {
-		return call.In != nil && !call.In.File.Test && !call.IsGo() && p.Facts.Holds(call.In.File, call.Expr, class)
-	})
 }

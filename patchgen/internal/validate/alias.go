@@ -10,7 +10,9 @@ import (
 	"github.com/interlock-go/interlock/analyzers/finding"
 	"github.com/interlock-go/interlock/analyzers/pass/accesspath"
 	"github.com/interlock-go/interlock/analyzers/pass/callgraph"
+	"github.com/interlock-go/interlock/analyzers/pass/ir"
 	"github.com/interlock-go/interlock/analyzers/pass/lockset"
+	"github.com/interlock-go/interlock/patchgen/internal/facts"
 	"github.com/interlock-go/interlock/patchgen/internal/session"
 )
 
@@ -35,7 +37,7 @@ func (j *judge) takings(s *side) tally {
 	count := tally{}
 	j.eachTouched(s, func(p *session.Package, fn *ssa.Function, instr ssa.Instruction, _ *lockset.State) {
 		if call, ok := instr.(ssa.CallInstruction); ok {
-			if class := acquired(p, call); class != "" {
+			if class := facts.Acquired(p, call); class != "" {
 				count[tallyKey{declared(p, fn), class}]++
 			}
 		}
@@ -47,10 +49,7 @@ func (j *judge) takings(s *side) tally {
 // methods and those that only access its plain fields, stored or returned; "" if it never is.
 func (s *state) handedOn(class string) (where string) {
 	isLock := func(v ssa.Value) bool {
-		if mk, ok := v.(*ssa.MakeInterface); ok {
-			v = mk.X
-		}
-		if v == nil || !canLock(v.Type()) {
+		if v = ir.Root(v, ir.Boxed); v == nil || !canLock(v.Type()) {
 			return false
 		}
 		name, ok := accesspath.NameOf(v)
@@ -93,9 +92,7 @@ func (s *state) handedOn(class string) (where string) {
 
 // isAlias reports whether v may be the address of a lock that has a name of its own.
 func isAlias(v ssa.Value) bool {
-	switch v := v.(type) {
-	case *ssa.MakeInterface:
-		return isAlias(v.X)
+	switch v = ir.Root(v, ir.Boxed); v.(type) {
 	case *ssa.Alloc, *ssa.Const:
 		return false
 	}

@@ -130,15 +130,13 @@ func (s *side) anchors(places []finding.Position) (list []anchor) {
 				if found != nil || p.IR.InTest(fn) || p.IR.InTestFile(fn) || !isAround(p, fn, place) {
 					continue
 				}
-				for _, b := range fn.Blocks {
-					for _, instr := range b.Instrs {
-						if found != nil || !isAt(p, instr, place) {
-							continue
-						}
-						object, ok := s.objectAt(instr, isVariable, list, i)
-						if ok {
-							found = &anchor{fn, instr, object}
-						}
+				for instr := range ir.Instructions(fn) {
+					if found != nil || !isAt(p, instr, place) {
+						continue
+					}
+					object, ok := s.objectAt(instr, isVariable, list, i)
+					if ok {
+						found = &anchor{fn, instr, object}
 					}
 				}
 			}
@@ -271,15 +269,15 @@ func (s *side) besides(fn *ssa.Function, object isObject, held []lockset.Held, v
 		case *ssa.Store:
 			add(instr.Addr, true)
 		case *ssa.MapUpdate:
-			add(loadedFrom(instr.Map), true)
+			add(ir.Back(instr.Map, ir.Loaded), true)
 		case *ssa.Lookup:
-			add(loadedFrom(instr.X), false)
+			add(ir.Back(instr.X, ir.Loaded), false)
 		case *ssa.Range:
-			add(loadedFrom(instr.X), false)
+			add(ir.Back(instr.X, ir.Loaded), false)
 		case *ssa.Call, *ssa.Defer:
 			call := instr.(ssa.CallInstruction)
 			if name := callee(call); name == "delete" || name == "clear" {
-				add(loadedFrom(call.Common().Args[0]), true)
+				add(ir.Back(call.Common().Args[0], ir.Loaded), true)
 				return
 			}
 			if depth >= maxBesideDepth {
@@ -306,11 +304,9 @@ func whenRun(call, where ssa.Instruction) (list []ssa.Instruction) {
 	if _, isDefer := call.(*ssa.Defer); !isDefer || where != call {
 		return []ssa.Instruction{where}
 	}
-	for _, b := range call.Parent().Blocks {
-		for _, instr := range b.Instrs {
-			if _, ok := instr.(*ssa.RunDefers); ok {
-				list = append(list, instr)
-			}
+	for instr := range ir.Instructions(call.Parent()) {
+		if _, ok := instr.(*ssa.RunDefers); ok {
+			list = append(list, instr)
 		}
 	}
 	return list
@@ -373,14 +369,6 @@ func (s *side) isBeside(addr ssa.Value, instr ssa.Instruction, object isObject, 
 	u := use{touch: touch{origin: origin{root: addr}}, base: baseOf(addr), pkg: p, fn: instr.Parent(), instr: instr}
 	return ok && !p.Calls.Roles(u.fn).OnlyInit() &&
 		(u.base == nil || p.Owners.Proven().Of(u.base, instr) != ownership.Fresh)
-}
-
-// loadedFrom returns the address that a value was loaded from; nil for others.
-func loadedFrom(v ssa.Value) ssa.Value {
-	if load, ok := v.(*ssa.UnOp); ok && load.Op == token.MUL {
-		return load.X
-	}
-	return nil
 }
 
 // conflicts lists the accesses, one of each pair, that two goroutines make to one variable without a common lock.
@@ -460,13 +448,11 @@ func (s *side) isSetBeside(fn *ssa.Function) bool {
 	for _, p := range s.packages() {
 		t := tracer{s.isVariable(p)}
 		for _, other := range p.IR.Funcs {
-			for _, b := range other.Blocks {
-				for _, instr := range b.Instrs {
-					call, ok := instr.(*ssa.Call)
-					if ok && ir.Outermost(other) != ir.Outermost(fn) && isAtomicOn(call, t) &&
-						!strings.HasPrefix(call.Call.StaticCallee().Name(), "Load") {
-						return true
-					}
+			for instr := range ir.Instructions(other) {
+				call, ok := instr.(*ssa.Call)
+				if ok && ir.Outermost(other) != ir.Outermost(fn) && isAtomicOn(call, t) &&
+					!strings.HasPrefix(call.Call.StaticCallee().Name(), "Load") {
+					return true
 				}
 			}
 		}

@@ -78,16 +78,14 @@ func (s *side) mentioning(p *session.Package) map[*ssa.Function]bool {
 	found := map[*ssa.Function]bool{}
 	isVariable := s.isVariable(p)
 	for _, fn := range p.IR.Funcs {
-		for _, b := range fn.Blocks {
-			for _, instr := range b.Instrs {
-				for _, op := range instr.Operands(nil) {
-					if *op != nil && isVariable(*op) {
-						found[ir.Outermost(fn)] = true
-					}
-				}
-				if whole, _ := s.wholeStruct(instr); whole != nil {
+		for instr := range ir.Instructions(fn) {
+			for _, op := range instr.Operands(nil) {
+				if *op != nil && isVariable(*op) {
 					found[ir.Outermost(fn)] = true
 				}
+			}
+			if whole, _ := s.wholeStruct(instr); whole != nil {
+				found[ir.Outermost(fn)] = true
 			}
 		}
 	}
@@ -252,11 +250,9 @@ func (s *side) isNarrower(lock *ssa.Alloc) bool {
 	pos := s.local(s.Package(s.claim.Variable.Package))
 	var variable *ssa.Alloc
 	for f := lock.Parent(); f != nil; f = f.Parent() {
-		for _, b := range f.Blocks {
-			for _, instr := range b.Instrs {
-				if a, ok := instr.(*ssa.Alloc); ok && a.Pos() == pos {
-					variable = a
-				}
+		for instr := range ir.Instructions(f) {
+			if a, ok := instr.(*ssa.Alloc); ok && a.Pos() == pos {
+				variable = a
 			}
 		}
 	}
@@ -312,11 +308,7 @@ func fieldOf(p accesspath.Path) string {
 
 // isNamed reports whether t is the named type, or a pointer to it.
 func isNamed(t types.Type, pkg, name string) bool {
-	t = types.Unalias(t)
-	if p, ok := t.Underlying().(*types.Pointer); ok {
-		t = types.Unalias(p.Elem())
-	}
-	n, ok := t.(*types.Named)
+	n, ok := ir.Named(t)
 	return ok && finding.TypeName(n.Obj()) == name && n.Obj().Pkg() != nil && n.Obj().Pkg().Path() == pkg
 }
 

@@ -156,16 +156,14 @@ func (s *state) sum(locks *lockset.Result, fn *ssa.Function) []effect {
 	var visit func(f *ssa.Function)
 	visit = func(f *ssa.Function) {
 		own := ownWriteLocks(locks, f)
-		for _, b := range f.Blocks {
-			for _, instr := range b.Instrs {
-				if own[instr] {
-					continue
-				}
-				for _, x := range s.touches(t, instr) {
-					e := effect{params[x.root], x.level, x.write, x.unknown}
-					if !slices.Contains(list, e) {
-						list = append(list, e)
-					}
+		for instr := range ir.Instructions(f) {
+			if own[instr] {
+				continue
+			}
+			for _, x := range s.touches(t, instr) {
+				e := effect{params[x.root], x.level, x.write, x.unknown}
+				if !slices.Contains(list, e) {
+					list = append(list, e)
 				}
 			}
 		}
@@ -288,27 +286,10 @@ func (t tracer) origins(v ssa.Value) []origin {
 // back lists the values that v is derived from, and reports whether there is a
 // reference in between.
 func back(v ssa.Value) (from []ssa.Value, deeper bool) {
+	if from := ir.Back(v, ^ir.Loaded); from != nil {
+		return []ssa.Value{from}, false
+	}
 	switch v := v.(type) {
-	case *ssa.FieldAddr:
-		return []ssa.Value{v.X}, false
-	case *ssa.Field:
-		return []ssa.Value{v.X}, false
-	case *ssa.IndexAddr:
-		return []ssa.Value{v.X}, false
-	case *ssa.Index:
-		return []ssa.Value{v.X}, false
-	case *ssa.Slice:
-		return []ssa.Value{v.X}, false
-	case *ssa.ChangeType:
-		return []ssa.Value{v.X}, false
-	case *ssa.ChangeInterface:
-		return []ssa.Value{v.X}, false
-	case *ssa.MakeInterface:
-		return []ssa.Value{v.X}, false
-	case *ssa.Convert:
-		return []ssa.Value{v.X}, false
-	case *ssa.TypeAssert:
-		return []ssa.Value{v.X}, false
 	case *ssa.Range:
 		return []ssa.Value{v.X}, false
 	case *ssa.Phi:

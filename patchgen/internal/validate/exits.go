@@ -13,8 +13,10 @@ import (
 	"github.com/interlock-go/interlock/analyzers/finding"
 	"github.com/interlock-go/interlock/analyzers/pass/accesspath"
 	"github.com/interlock-go/interlock/analyzers/pass/callgraph"
+	"github.com/interlock-go/interlock/analyzers/pass/ir"
 	"github.com/interlock-go/interlock/analyzers/pass/lockset"
 	"github.com/interlock-go/interlock/analyzers/pass/ownership"
+	"github.com/interlock-go/interlock/patchgen/internal/facts"
 	"github.com/interlock-go/interlock/patchgen/internal/pairing"
 	"github.com/interlock-go/interlock/patchgen/internal/session"
 )
@@ -171,28 +173,24 @@ func mayPanic(p *session.Package, instr ssa.Instruction) bool {
 
 // recovers reports whether a function defers a call that recovers.
 func recovers(fn *ssa.Function) bool {
-	for _, b := range fn.Blocks {
-		for _, instr := range b.Instrs {
-			d, ok := instr.(*ssa.Defer)
-			if !ok {
-				continue
-			}
-			callee, _ := callgraph.Target(&d.Call)
-			if callee != nil && callsRecover(callee) {
-				return true
-			}
+	for instr := range ir.Instructions(fn) {
+		d, ok := instr.(*ssa.Defer)
+		if !ok {
+			continue
+		}
+		callee, _ := callgraph.Target(&d.Call)
+		if callee != nil && callsRecover(callee) {
+			return true
 		}
 	}
 	return false
 }
 
 func callsRecover(fn *ssa.Function) bool {
-	for _, b := range fn.Blocks {
-		for _, instr := range b.Instrs {
-			if call, ok := instr.(*ssa.Call); ok {
-				if builtin, ok := call.Call.Value.(*ssa.Builtin); ok && builtin.Name() == "recover" {
-					return true
-				}
+	for instr := range ir.Instructions(fn) {
+		if call, ok := instr.(*ssa.Call); ok {
+			if builtin, ok := call.Call.Value.(*ssa.Builtin); ok && builtin.Name() == "recover" {
+				return true
 			}
 		}
 	}
@@ -201,28 +199,24 @@ func callsRecover(fn *ssa.Function) bool {
 
 // unlocksAtEnd reports whether a function defers the release of a lock of the class, by itself or in a literal.
 func unlocksAtEnd(p *session.Package, fn *ssa.Function, class string) bool {
-	for _, b := range fn.Blocks {
-		for _, instr := range b.Instrs {
-			d, ok := instr.(*ssa.Defer)
-			if !ok {
-				continue
-			}
-			callee, _ := callgraph.Target(&d.Call)
-			isLiteral := callee != nil && callee.Parent() != nil
-			if acquired(p, d) == "" && classOfOp(p, d) == class || isLiteral && releasesIn(p, callee, class) {
-				return true
-			}
+	for instr := range ir.Instructions(fn) {
+		d, ok := instr.(*ssa.Defer)
+		if !ok {
+			continue
+		}
+		callee, _ := callgraph.Target(&d.Call)
+		isLiteral := callee != nil && callee.Parent() != nil
+		if facts.Releases(p, d, class) || isLiteral && releasesIn(p, callee, class) {
+			return true
 		}
 	}
 	return false
 }
 
 func releasesIn(p *session.Package, fn *ssa.Function, class string) bool {
-	for _, b := range fn.Blocks {
-		for _, instr := range b.Instrs {
-			if call, ok := instr.(*ssa.Call); ok && acquired(p, call) == "" && classOfOp(p, call) == class {
-				return true
-			}
+	for instr := range ir.Instructions(fn) {
+		if call, ok := instr.(*ssa.Call); ok && facts.Releases(p, call, class) {
+			return true
 		}
 	}
 	return false
@@ -326,27 +320,25 @@ func (s *state) noteSet(p *session.Package, fn *ssa.Function) {
 	isShared := func(object ssa.Value, instr ssa.Instruction) bool {
 		return p.Owners.Proven().Of(object, instr) != ownership.Fresh
 	}
-	for _, b := range fn.Blocks {
-		for _, instr := range b.Instrs {
-			if load, ok := instr.(*ssa.UnOp); ok && load.Op == token.MUL {
-				continue
+	for instr := range ir.Instructions(fn) {
+		if load, ok := instr.(*ssa.UnOp); ok && load.Op == token.MUL {
+			continue
+		}
+		// *x = T{…}
+		if st, ok := instr.(*ssa.Store); ok {
+			if _, isStruct := st.Val.Type().Underlying().(*types.Struct); isStruct && isShared(st.Addr, instr) {
+				s.unset[st.Addr.Type().String()] = true
 			}
-			// *x = T{…}
-			if st, ok := instr.(*ssa.Store); ok {
-				if _, isStruct := st.Val.Type().Underlying().(*types.Struct); isStruct && isShared(st.Addr, instr) {
-					s.unset[st.Addr.Type().String()] = true
+		}
+		for _, op := range instr.Operands(nil) {
+			switch v := (*op).(type) {
+			case *ssa.Global:
+				if fn.Name() != "init" {
+					s.unset[v.String()] = true
 				}
-			}
-			for _, op := range instr.Operands(nil) {
-				switch v := (*op).(type) {
-				case *ssa.Global:
-					if fn.Name() != "init" {
-						s.unset[v.String()] = true
-					}
-				case *ssa.FieldAddr:
-					if isShared(v.X, instr) {
-						s.unset[settingKey(v)] = true
-					}
+			case *ssa.FieldAddr:
+				if isShared(v.X, instr) {
+					s.unset[settingKey(v)] = true
 				}
 			}
 		}

@@ -100,10 +100,10 @@ func fieldOrHolder(instr ssa.Instruction) (addr ssa.Value, write bool) {
 	case *ssa.UnOp:
 		return x.X, false
 	case *ssa.MapUpdate:
-		return loadedFrom(x.Map), true
+		return ir.Back(x.Map, ir.Loaded), true
 	case *ssa.Store:
 		if element, ok := x.Addr.(*ssa.IndexAddr); ok {
-			return loadedFrom(element.X), true
+			return ir.Back(element.X, ir.Loaded), true
 		}
 		return x.Addr, true
 	}

@@ -2,7 +2,6 @@ package validate
 
 import (
 	"fmt"
-	"go/token"
 	"go/types"
 	"slices"
 	"strings"
@@ -12,6 +11,7 @@ import (
 	"github.com/interlock-go/interlock/analyzers/finding"
 	"github.com/interlock-go/interlock/analyzers/pass/accesspath"
 	"github.com/interlock-go/interlock/analyzers/pass/callgraph"
+	"github.com/interlock-go/interlock/analyzers/pass/ir"
 	"github.com/interlock-go/interlock/analyzers/pass/lockset"
 	"github.com/interlock-go/interlock/analyzers/pass/ownership"
 	"github.com/interlock-go/interlock/patchgen/internal/facts"
@@ -179,7 +179,7 @@ func (j *judge) closes(s *side) (count tally, closing map[*ssa.Function]bool) {
 			}
 			count[tallyKey{declared(p, fn), "close"}]++
 			closing[fn] = true
-			u := use{base: baseOf(addressOf(ch)), pkg: p, fn: fn, instr: instr, locks: st}
+			u := use{base: baseOf(ir.Address(ch)), pkg: p, fn: fn, instr: instr, locks: st}
 			if s == j.now && !s.runByOnce(u) {
 				j.add("closed once", "%s is closed at %s outside of the sync.Once of its object", s.claim.Variable, at(p, instr))
 			}
@@ -217,14 +217,6 @@ func isLocalChannel(ch ssa.Value) bool {
 	return named || made
 }
 
-// addressOf returns the address that a value was loaded from; else the value.
-func addressOf(v ssa.Value) ssa.Value {
-	if load, ok := v.(*ssa.UnOp); ok && load.Op == token.MUL {
-		return load.X
-	}
-	return v
-}
-
 // atomicOnly demands that every access of the variable is an atomic operation,
 // and that none is a step of a load and a store.
 func (j *judge) atomicOnly() {
@@ -255,15 +247,13 @@ func (s *side) twoSteps() tally {
 		for _, fn := range p.IR.Funcs {
 			// A CompareAndSwap tests and stores in one step, so it is neither.
 			var loads, stores []*ssa.Call
-			for _, b := range fn.Blocks {
-				for _, instr := range b.Instrs {
-					if call, ok := instr.(*ssa.Call); ok && isAtomicOn(call, t) {
-						switch name := call.Call.StaticCallee().Name(); {
-						case strings.HasPrefix(name, "Load"):
-							loads = append(loads, call)
-						case !strings.HasPrefix(name, "CompareAndSwap"):
-							stores = append(stores, call)
-						}
+			for instr := range ir.Instructions(fn) {
+				if call, ok := instr.(*ssa.Call); ok && isAtomicOn(call, t) {
+					switch name := call.Call.StaticCallee().Name(); {
+					case strings.HasPrefix(name, "Load"):
+						loads = append(loads, call)
+					case !strings.HasPrefix(name, "CompareAndSwap"):
+						stores = append(stores, call)
 					}
 				}
 			}

@@ -215,12 +215,10 @@ func (j *judge) concerns(p *session.Package, fn *ssa.Function) bool {
 	if j.touched[declared(p, fn)] {
 		return true
 	}
-	for _, b := range fn.Blocks {
-		for _, instr := range b.Instrs {
-			if call, ok := instr.(*ssa.Call); ok {
-				if callee, _ := callgraph.Target(call.Common()); callee != nil && j.touched[callgraph.FullName(callee)] {
-					return true
-				}
+	for instr := range ir.Instructions(fn) {
+		if call, ok := instr.(*ssa.Call); ok {
+			if callee, _ := callgraph.Target(call.Common()); callee != nil && j.touched[callgraph.FullName(callee)] {
+				return true
 			}
 		}
 	}

@@ -3,16 +3,16 @@ package validate
 import (
 	"cmp"
 	"fmt"
-	"go/types"
 	"slices"
 	"strings"
 
 	"golang.org/x/tools/go/ssa"
 
 	"github.com/interlock-go/interlock/analyzers/finding"
-	"github.com/interlock-go/interlock/analyzers/pass/accesspath"
 	"github.com/interlock-go/interlock/analyzers/pass/callgraph"
+	"github.com/interlock-go/interlock/analyzers/pass/ir"
 	"github.com/interlock-go/interlock/analyzers/pass/lockset"
+	"github.com/interlock-go/interlock/patchgen/internal/facts"
 	"github.com/interlock-go/interlock/patchgen/internal/session"
 )
 
@@ -177,10 +177,10 @@ func (s *state) makeLockGraph() *lockGraph {
 			if len(held) == 0 {
 				return
 			}
-			for _, call := range runs(p, instr) {
+			for _, call := range facts.CallsRunAt(p, instr) {
 				for to := range s.takenBy(p, call) {
 					for _, from := range held {
-						if released(p, call, instr, from) {
+						if facts.Released(p, call, instr, from) {
 							continue
 						}
 						shared := to.read && isReadHeld(st, from)
@@ -216,78 +216,8 @@ func isReadHeld(st *lockset.State, class string) bool {
 	return may > 0 && sure == may
 }
 
-// runs lists the calls that instr runs: itself, or where the function returns
-// all that it has deferred.
-func runs(p *session.Package, instr ssa.Instruction) []ssa.CallInstruction {
-	switch instr := instr.(type) {
-	case *ssa.Call:
-		return []ssa.CallInstruction{instr}
-	case *ssa.RunDefers:
-		var list []ssa.CallInstruction
-		for _, b := range instr.Parent().Blocks {
-			for _, d := range b.Instrs {
-				if d, ok := d.(*ssa.Defer); ok && p.IR.Flow(instr.Parent()).Leads(d, instr) {
-					list = append(list, d)
-				}
-			}
-		}
-		return list
-	}
-	return nil
-}
-
-// released reports whether a lock of the class is released before the deferred
-// call runs: by one that was deferred after it.
-func released(p *session.Package, call ssa.CallInstruction, at ssa.Instruction, class string) bool {
-	d, ok := call.(*ssa.Defer)
-	if !ok {
-		return false
-	}
-	for _, later := range runs(p, at) {
-		unlocks := later != call && acquired(p, later) == "" && classOfOp(p, later) == class
-		if unlocks && p.IR.Flow(d.Parent()).Leads(d, later) {
-			return true
-		}
-	}
-	return false
-}
-
-// classOfOp returns the class of the lock that call takes or releases; "" if it
-// does neither or the lock has no class.
-func classOfOp(p *session.Package, call ssa.CallInstruction) string {
-	lock := p.Locks.Receiver(call)
-	if lock == nil {
-		return ""
-	}
-	if mk, ok := lock.(*ssa.MakeInterface); ok {
-		lock = mk.X
-	}
-	if name, ok := accesspath.NameOf(lock); ok {
-		return name.String()
-	}
-	return ""
-}
-
-// acquired returns the class of the lock that call itself waits for.
-func acquired(p *session.Package, call ssa.CallInstruction) string {
-	if name := methodName(call); name == "Lock" || name == "RLock" {
-		return classOfOp(p, call)
-	}
-	return ""
-}
-
 // isReadLock reports whether a call that takes a lock takes its read side.
-func isReadLock(call ssa.CallInstruction) bool { return methodName(call) == "RLock" }
-
-// methodName returns the name of the function that is called; "" if it is not known.
-func methodName(call ssa.CallInstruction) string {
-	if common := call.Common(); common.IsInvoke() {
-		return common.Method.Name()
-	} else if fn, _ := callgraph.Target(common); fn != nil {
-		return fn.Name()
-	}
-	return ""
-}
+func isReadLock(call ssa.CallInstruction) bool { return facts.MethodName(call) == "RLock" }
 
 // sumTakes returns the lock classes that each function may wait for, by itself
 // and through all that it calls.
@@ -305,22 +235,20 @@ func (s *state) sumTakes() map[*ssa.Function]classSet {
 	for _, p := range s.Packages {
 		for _, fn := range p.IR.Funcs {
 			takes[fn] = classSet{}
-			for _, b := range fn.Blocks {
-				for _, instr := range b.Instrs {
-					call, ok := instr.(ssa.CallInstruction)
-					if _, isGo := instr.(*ssa.Go); !ok || isGo {
-						continue
+			for instr := range ir.Instructions(fn) {
+				call, ok := instr.(ssa.CallInstruction)
+				if _, isGo := instr.(*ssa.Go); !ok || isGo {
+					continue
+				}
+				if class := facts.Acquired(p, call); class != "" {
+					takes[fn][acquisition{class, isReadLock(call), ""}] = true
+				}
+				for _, t := range s.Calls.Runs(call) {
+					by := ""
+					if callgraph.CallsAnyMethod(call) {
+						by = s.guess(call, t)
 					}
-					if class := acquired(p, call); class != "" {
-						takes[fn][acquisition{class, isReadLock(call), ""}] = true
-					}
-					for _, t := range s.Calls.Runs(call) {
-						by := ""
-						if callgraph.CallsAnyMethod(call) {
-							by = s.guess(call, t)
-						}
-						callersOf[t] = append(callersOf[t], caller{fn, by})
-					}
+					callersOf[t] = append(callersOf[t], caller{fn, by})
 				}
 			}
 			work = append(work, fn)
@@ -350,7 +278,7 @@ func (s *state) sumTakes() map[*ssa.Function]classSet {
 // takenBy returns the classes that a call may wait for.
 func (s *state) takenBy(p *session.Package, call ssa.CallInstruction) classSet {
 	all := classSet{}
-	if class := acquired(p, call); class != "" {
+	if class := facts.Acquired(p, call); class != "" {
 		all[acquisition{class, isReadLock(call), ""}] = true
 		return all
 	}
@@ -374,11 +302,7 @@ func isOwnLock(fn *ssa.Function, class string) bool {
 	if recv == nil {
 		return false
 	}
-	t := types.Unalias(recv.Type())
-	if pointer, ok := t.(*types.Pointer); ok {
-		t = types.Unalias(pointer.Elem())
-	}
-	named, ok := t.(*types.Named)
+	named, ok := ir.Named(recv.Type())
 	return ok && named.Obj().Pkg() != nil &&
 		strings.HasPrefix(class, named.Obj().Pkg().Path()+"."+named.Obj().Name()+".")
 }

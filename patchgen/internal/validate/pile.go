@@ -6,6 +6,8 @@ import (
 	"golang.org/x/tools/go/ssa"
 
 	"github.com/interlock-go/interlock/analyzers/pass/callgraph"
+	"github.com/interlock-go/interlock/analyzers/pass/ir"
+	"github.com/interlock-go/interlock/patchgen/internal/facts"
 	"github.com/interlock-go/interlock/patchgen/internal/session"
 )
 
@@ -123,23 +125,21 @@ type pileWalk struct {
 
 // collect finds what the calls of the function do to locks.
 func (w *pileWalk) collect() {
-	for _, b := range w.fn.Blocks {
-		for _, instr := range b.Instrs {
-			call, ok := instr.(ssa.CallInstruction)
-			if _, isGo := instr.(*ssa.Go); !ok || isGo {
-				continue
-			}
-			if e := w.effect(call); len(e.taken)+len(e.freed) > 0 {
-				w.effects[call] = e
-			}
+	for instr := range ir.Instructions(w.fn) {
+		call, ok := instr.(ssa.CallInstruction)
+		if _, isGo := instr.(*ssa.Go); !ok || isGo {
+			continue
+		}
+		if e := w.effect(call); len(e.taken)+len(e.freed) > 0 {
+			w.effects[call] = e
 		}
 	}
 }
 
 // effect returns what a call leaves locked, and what it releases of its caller's.
 func (w *pileWalk) effect(call ssa.CallInstruction) (e piles) {
-	if class := classOfOp(w.pkg, call); class != "" {
-		switch methodName(call) {
+	if class := facts.ClassOf(w.pkg, call); class != "" {
+		switch facts.MethodName(call) {
 		case "Lock", "RLock":
 			e.taken = e.taken.plus(class, 1)
 		case "Unlock", "RUnlock":

@@ -49,11 +49,9 @@ const (
 // tooLate returns why another goroutine may reach the object at the write u.
 func (s *side) tooLate(u use) string {
 	flow := u.pkg.IR.Flow(u.fn)
-	for _, b := range u.fn.Blocks {
-		for _, instr := range b.Instrs {
-			if _, isGo := instr.(*ssa.Go); isGo && flow.Leads(instr, u.instr) {
-				return "behind the go statement at " + at(u.pkg, instr)
-			}
+	for instr := range ir.Instructions(u.fn) {
+		if _, isGo := instr.(*ssa.Go); isGo && flow.Leads(instr, u.instr) {
+			return "behind the go statement at " + at(u.pkg, instr)
 		}
 	}
 	if len(u.pkg.Calls.Roles(u.fn).Goroutines) > 0 {
@@ -63,11 +61,9 @@ func (s *side) tooLate(u use) string {
 		return knownToOthers // or it were exempt
 	}
 	starts := false
-	for _, b := range u.fn.Blocks {
-		for _, instr := range b.Instrs {
-			_, isGo := instr.(*ssa.Go)
-			starts = starts || isGo
-		}
+	for instr := range ir.Instructions(u.fn) {
+		_, isGo := instr.(*ssa.Go)
+		starts = starts || isGo
 	}
 	if !starts {
 		return startsNothing
@@ -161,10 +157,8 @@ func (s *side) eachOfFunction(visit func(*session.Package, ssa.Instruction)) {
 			if callgraph.FullName(ir.Outermost(fn)) != s.claim.Variable.Func {
 				continue
 			}
-			for _, b := range fn.Blocks {
-				for _, instr := range b.Instrs {
-					visit(p, instr)
-				}
+			for instr := range ir.Instructions(fn) {
+				visit(p, instr)
 			}
 		}
 	}

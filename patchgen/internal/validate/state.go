@@ -20,7 +20,6 @@ import (
 type state struct {
 	*facts.Facts
 	effects map[*ssa.Function][]effect // see effectsOf; filled on demand
-	around  map[string]bool            // see heldAround; made on demand
 	piles   map[*ssa.Function]*pileUp  // see pilesOf; filled on demand
 	takes   map[*ssa.Function]classSet // see sumTakes; made on demand
 	graph   *lockGraph                 // see lockGraph; made on demand

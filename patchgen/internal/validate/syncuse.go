@@ -10,6 +10,7 @@ import (
 	"github.com/interlock-go/interlock/analyzers/pass/ir"
 	"github.com/interlock-go/interlock/analyzers/pass/lockset"
 	"github.com/interlock-go/interlock/analyzers/pass/syncops"
+	"github.com/interlock-go/interlock/patchgen/internal/facts"
 	"github.com/interlock-go/interlock/patchgen/internal/session"
 )
 
@@ -49,9 +50,9 @@ func (j *judge) unheld(s *side) tally {
 	found := tally{}
 	for _, p := range s.Packages {
 		each(p, func(fn *ssa.Function, instr ssa.Instruction, st *lockset.State) {
-			for _, call := range runs(p, instr) {
-				releases := acquired(p, call) == "" && strings.HasSuffix(methodName(call), "Unlock")
-				class := classOfOp(p, call)
+			for _, call := range facts.CallsRunAt(p, instr) {
+				releases := facts.Acquired(p, call) == "" && strings.HasSuffix(facts.MethodName(call), "Unlock")
+				class := facts.ClassOf(p, call)
 				if !releases || class == "" || class != s.claim.Lock {
 					continue
 				}
@@ -158,7 +159,7 @@ func (j *judge) acquisitions(s *side) tally {
 	taken := tally{}
 	j.eachTouched(s, func(p *session.Package, fn *ssa.Function, instr ssa.Instruction, _ *lockset.State) {
 		if call, ok := instr.(ssa.CallInstruction); ok {
-			if class := acquired(p, call); class != "" {
+			if class := facts.Acquired(p, call); class != "" {
 				taken[tallyKey{declared(p, fn), short(class)}]++
 			}
 		}

@@ -7,6 +7,7 @@ import (
 
 	"golang.org/x/tools/go/ssa"
 
+	"github.com/interlock-go/interlock/analyzers/pass/ir"
 	"github.com/interlock-go/interlock/analyzers/pass/lockset"
 	"github.com/interlock-go/interlock/patchgen/internal/facts"
 	"github.com/interlock-go/interlock/patchgen/internal/session"
@@ -15,11 +16,9 @@ import (
 // waitsBetween reports whether the function waits, or may, on the way from a to b.
 func (s *state) waitsBetween(p *session.Package, a, b ssa.Instruction) bool {
 	flow := p.IR.Flow(a.Parent())
-	for _, block := range a.Parent().Blocks {
-		for _, instr := range block.Instrs {
-			if flow.Leads(a, instr) && flow.Leads(instr, b) && s.Hazard(instr) != "" {
-				return true
-			}
+	for instr := range ir.Instructions(a.Parent()) {
+		if flow.Leads(a, instr) && flow.Leads(instr, b) && s.Hazard(instr) != "" {
+			return true
 		}
 	}
 	return false

@@ -10,7 +10,7 @@ import (
 
 	"github.com/interlock-go/interlock/analyzers/finding"
 	"github.com/interlock-go/interlock/analyzers/pass/accesspath"
-	"github.com/interlock-go/interlock/analyzers/pass/callgraph"
+	"github.com/interlock-go/interlock/analyzers/pass/ir"
 	"github.com/interlock-go/interlock/analyzers/pass/lockset"
 	"github.com/interlock-go/interlock/analyzers/pass/syncops"
 	"github.com/interlock-go/interlock/patchgen/internal/facts"
@@ -26,7 +26,7 @@ func (j *judge) waits() {
 	for _, k := range now.more(old) {
 		x := found[k]
 		why := j.now.Hazard(x.step)
-		isHeldThere := why != "" && j.old.heldAround()[x.under] && j.now.Awaits(x.step) == ""
+		isHeldThere := why != "" && j.old.HeldAround()[x.under] && j.now.Awaits(x.step) == ""
 		if why != "" && !isHeldThere {
 			j.waitsOf(x, short(k.function), why)
 		}
@@ -38,37 +38,6 @@ type step struct {
 	pkg   *session.Package
 	step  ssa.Instruction
 	under string // see heldCall; "" for what is no call
-}
-
-// heldCall names a call of a function of the module under a lock of a class; "" for other calls, and for locks without
-// a class.
-func (s *state) heldCall(call ssa.CallInstruction, class string) string {
-	fn, _ := callgraph.Target(call.Common())
-	if fn == nil || class == "" || s.Calls.Declared(fn) == nil || callgraph.FullName(fn) == "" {
-		return ""
-	}
-	return class + " " + callgraph.FullName(fn)
-}
-
-// heldAround lists the calls under the write side of a lock, by [facts.heldCall].
-func (s *state) heldAround() map[string]bool {
-	if s.around != nil {
-		return s.around
-	}
-	calls := map[string]bool{}
-	for _, p := range s.Packages {
-		each(p, func(_ *ssa.Function, instr ssa.Instruction, st *lockset.State) {
-			for _, h := range st.Held() {
-				for _, call := range runs(p, instr) {
-					if name := s.heldCall(call, h.Class); !h.Read && name != "" && !released(p, call, instr, h.Class) {
-						calls[name] = true
-					}
-				}
-			}
-		})
-	}
-	s.around = calls
-	return calls
 }
 
 // steps counts, in touched functions, the calls and waits under each lock.
@@ -91,9 +60,9 @@ func (j *judge) steps(s *side) (tally, map[tallyKey]step) {
 			if what := facts.Waiting(instr); what != "" {
 				add(instr, what, "")
 			}
-			for _, call := range runs(p, instr) {
-				if !released(p, call, instr, k.Class) {
-					add(call, callee(call), s.heldCall(call, k.Class))
+			for _, call := range facts.CallsRunAt(p, instr) {
+				if !facts.Released(p, call, instr, k.Class) {
+					add(call, callee(call), s.HeldCall(call, k.Class))
 				}
 			}
 		}
@@ -217,15 +186,13 @@ func (s *side) mayHold(st *lockset.State) bool {
 // on the way to it. A deferred operation comes last.
 func (s *side) needs(p *session.Package, op *syncops.Op) bool {
 	_, deferred := op.Instr.(*ssa.Defer)
-	for _, b := range op.Fn.Blocks {
-		for _, instr := range b.Instrs {
-			call, ok := instr.(*ssa.Call)
-			if !ok || !deferred && !p.Ops.Reaches(call, op.Instr) {
-				continue
-			}
-			if s.takenBy(p, call).has(s.claim.Lock) || s.locksLocal(p, call) {
-				return true
-			}
+	for instr := range ir.Instructions(op.Fn) {
+		call, ok := instr.(*ssa.Call)
+		if !ok || !deferred && !p.Ops.Reaches(call, op.Instr) {
+			continue
+		}
+		if s.takenBy(p, call).has(s.claim.Lock) || s.locksLocal(p, call) {
+			return true
 		}
 	}
 	return s.mayHold(op.Locks)

@@ -15,6 +15,7 @@ import (
 	"github.com/interlock-go/interlock/analyzers/finding"
 	"github.com/interlock-go/interlock/analyzers/pass/accesspath"
 	"github.com/interlock-go/interlock/analyzers/pass/callgraph"
+	"github.com/interlock-go/interlock/analyzers/pass/ir"
 	"github.com/interlock-go/interlock/analyzers/pass/lockset"
 	"github.com/interlock-go/interlock/patchgen/internal/facts"
 	"github.com/interlock-go/interlock/patchgen/internal/session"
@@ -231,12 +232,10 @@ func (s *side) unheard(x selectIn, leave *ast.ReturnStmt, context string) string
 			if what == "" {
 				continue
 			}
-			for _, from := range b.Parent().Blocks {
-				for _, sel := range from.Instrs {
-					if sel, ok := sel.(*ssa.Select); ok && x.stmt.Pos() <= sel.Pos() && sel.Pos() < x.stmt.End() &&
-						x.pkg.IR.Flow(fn).Leads(sel, instr) {
-						return fmt.Sprintf("others may wait for it to come to %s, where it %s", at(x.pkg, instr), what)
-					}
+			for sel := range ir.Instructions(b.Parent()) {
+				if sel, ok := sel.(*ssa.Select); ok && x.stmt.Pos() <= sel.Pos() && sel.Pos() < x.stmt.End() &&
+					x.pkg.IR.Flow(fn).Leads(sel, instr) {
+					return fmt.Sprintf("others may wait for it to come to %s, where it %s", at(x.pkg, instr), what)
 				}
 			}
 		}
@@ -347,12 +346,10 @@ func (j *judge) deferredFirst(p *session.Package, done *ssa.Defer) {
 	if !first {
 		j.add("signs off", "%s may end before it comes to the defer at %s", short(fn.String()), at(p, done))
 	}
-	for _, b := range fn.Blocks {
-		for _, instr := range b.Instrs {
-			if other, ok := instr.(*ssa.Defer); ok && other != done {
-				if why := j.now.Hazard(other); why != "" {
-					j.add("signs off", "what is deferred at %s now runs before the Done, and %s", at(p, other), why)
-				}
+	for instr := range ir.Instructions(fn) {
+		if other, ok := instr.(*ssa.Defer); ok && other != done {
+			if why := j.now.Hazard(other); why != "" {
+				j.add("signs off", "what is deferred at %s now runs before the Done, and %s", at(p, other), why)
 			}
 		}
 	}
