@@ -8,7 +8,7 @@ import (
 
 	"github.com/interlock-go/interlock/analyzers/finding"
 	"github.com/interlock-go/interlock/atomicsets/plan"
-	"github.com/interlock-go/interlock/dynamic/campaign/internal/crossing"
+	"github.com/interlock-go/interlock/dynamic/campaign/internal/stores"
 	"github.com/interlock-go/interlock/dynamic/evidence"
 )
 
@@ -47,7 +47,7 @@ func (t *tally) sectionFinding(
 	switch {
 	case best.proof, best.used && (best.split.Overturned || passes):
 		f.Status = finding.Confirmed
-	case harm.significant() && crossing.SaysInexact(t.pkgs, t.plan.Site(section.Entry).Package+"."+section.Function):
+	case harm.significant() && stores.SaysInexact(t.pkgs, t.plan.Site(section.Entry).Package+"."+section.Function):
 		f.Notes = append(f.Notes, harm.String(), fmt.Sprintf("the comment of %s says that its result may be inexact: a test "+
 			"that fails by this may expect too much", section.Function))
 	case harm.significant():

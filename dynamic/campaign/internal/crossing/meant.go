@@ -3,7 +3,6 @@ package crossing
 import (
 	"go/ast"
 	"go/token"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -89,50 +88,11 @@ func comparedIn(n ast.Node) []ast.Expr {
 // isInexact reports whether the comment of a function that one of the goroutines is in says that others may come in.
 func (c *Crossing) isInexact(pkgs []*sites.Package) bool {
 	for _, f := range slices.Concat(c.First.Frames, c.Last.Frames, c.Came.Frames, c.Went.Frames) {
-		if SaysInexact(pkgs, f.Function) {
+		if stores.SaysInexact(pkgs, f.Function) {
 			return true
 		}
 	}
 	return false
-}
-
-// comesBetween matches comments of functions that expect others to come in between, and do without a lock for that.
-var comesBetween = regexp.MustCompile(`(?i)\b(not (be )?(atomic|consistent)|stale|eventual\w*|tries? again|` +
-	`retr(y|ies)|snapshot)\b`)
-
-// SaysInexact reports whether the comment of a function, named as in a stack, says that its result is inexact.
-func SaysInexact(pkgs []*sites.Package, function string) (says bool) {
-	for _, p := range pkgs {
-		rest, ok := strings.CutPrefix(function, p.Path+".")
-		if !ok {
-			continue
-		}
-		for _, f := range p.Files {
-			for _, d := range f.Decls {
-				fn, isFunc := d.(*ast.FuncDecl)
-				says = says || isFunc && fn.Doc != nil && methodOf(rest) == fn.Name.Name && allowsOthers(fn.Doc.Text())
-			}
-		}
-	}
-	return says
-}
-
-// allowsOthers reports whether a comment says that others may come in between, or that this may be seen in the result.
-func allowsOthers(comment string) bool {
-	return stores.SaysInexact(comment) || comesBetween.MatchString(comment)
-}
-
-// methodOf returns the name of the declared function in one as a stack has it, (*T[...]).M.func1.
-func methodOf(function string) string {
-	function = strings.ReplaceAll(function, "[...]", "")
-	if _, method, ok := strings.Cut(function, ")."); ok {
-		function = method
-	}
-	name, rest, ok := strings.Cut(function, ".")
-	if ok && !strings.HasPrefix(rest, "func") { // T.M
-		name, _, _ = strings.Cut(rest, ".")
-	}
-	return name
 }
 
 // Polls reports whether the tests of a package wait in loops for others to get on, without a lock or channel:

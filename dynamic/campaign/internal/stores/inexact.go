@@ -4,6 +4,8 @@ import (
 	"go/ast"
 	"go/types"
 	"regexp"
+	"slices"
+	"strings"
 
 	"github.com/interlock-go/interlock/atomicsets/plan"
 	"github.com/interlock-go/interlock/atomicsets/sites"
@@ -26,10 +28,13 @@ var (
 		`(may|can|could|might|some|few|now and then)\b[^.]{0,30}\b(lost|lose|missed|missing|miss|off|twice)|` +
 		`(lost|missed|stale|duplicate|extra|racing|racy) \w+ (is|are) (fine|ok|okay|all right|expected|allowed|wanted))\b`)
 	inexactNames = regexp.MustCompile(`(?i)approx|estimate|rough|hint|lossy|sampled`)
+	// of functions that expect others to come in between, and do without a lock for that
+	comesBetween = regexp.MustCompile(`(?i)\b(not (be )?(atomic|consistent)|stale|eventual\w*|tries? again|` +
+		`retr(y|ies)|snapshot)\b`)
 )
 
-// SaysInexact reports whether a comment says that a value, or a result, need not be exact.
-func SaysInexact(comment string) bool { return inexactWords.MatchString(comment) }
+// isInexact reports whether a comment says that a value, or a result, need not be exact.
+func isInexact(comment *ast.CommentGroup) bool { return inexactWords.MatchString(comment.Text()) }
 
 // isInexact reports whether a comment on the section's function, on its variable or on the package says that the value
 // need not be exact, or a name does.
@@ -45,7 +50,7 @@ func (src *Source) isInexact(section *plan.Section, s *evidence.SplitSection) bo
 	}
 	for _, p := range src.Packages {
 		for _, f := range p.Files {
-			if p.Path == entry.Package && f.Doc != nil && SaysInexact(f.Doc.Text()) {
+			if p.Path == entry.Package && isInexact(f.Doc) {
 				return true
 			}
 			if src.saysInexact(p, f, places, entry.Variable) {
@@ -78,27 +83,14 @@ func (src *Source) saysInexact(p *sites.Package, f *ast.File, places []*plan.Sit
 
 // saysInexactIn reports whether the comment of a function, or one in it, says so.
 func saysInexactIn(f *ast.File, d *ast.FuncDecl) bool {
-	if d.Doc != nil && SaysInexact(d.Doc.Text()) {
-		return true
-	}
-	for _, c := range f.Comments {
-		if d.Pos() <= c.Pos() && c.End() <= d.End() && SaysInexact(c.Text()) {
-			return true
-		}
-	}
-	return false
+	return isInexact(d.Doc) || slices.ContainsFunc(f.Comments, func(c *ast.CommentGroup) bool {
+		return d.Pos() <= c.Pos() && c.End() <= d.End() && isInexact(c)
+	})
 }
 
 // declaresInexact reports whether the comment of a declaration of the variable, or of its type, says so.
 func declaresInexact(p *sites.Package, d *ast.GenDecl, v plan.Variable) bool {
-	says := func(groups ...*ast.CommentGroup) bool {
-		for _, c := range groups {
-			if c != nil && SaysInexact(c.Text()) {
-				return true
-			}
-		}
-		return false
-	}
+	says := func(groups ...*ast.CommentGroup) bool { return slices.ContainsFunc(groups, isInexact) }
 	// A package variable has a comment of its own, a field may have that of its type as well.
 	for _, spec := range d.Specs {
 		switch spec := spec.(type) {
@@ -133,4 +125,36 @@ func fieldSays(p *sites.Package, st *ast.StructType, name string, says func(...*
 		}
 	}
 	return false
+}
+
+// SaysInexact reports whether the comment of a function, named as in a stack, says that its result is inexact, or that
+// others may come in between.
+func SaysInexact(pkgs []*sites.Package, function string) (says bool) {
+	for _, p := range pkgs {
+		rest, ok := strings.CutPrefix(function, p.Path+".")
+		if !ok {
+			continue
+		}
+		for _, f := range p.Files {
+			for _, d := range f.Decls {
+				fn, isFunc := d.(*ast.FuncDecl)
+				says = says || isFunc && methodOf(rest) == fn.Name.Name &&
+					(isInexact(fn.Doc) || comesBetween.MatchString(fn.Doc.Text()))
+			}
+		}
+	}
+	return says
+}
+
+// methodOf returns the name of the declared function in one as a stack has it, (*T[...]).M.func1.
+func methodOf(function string) string {
+	function = strings.ReplaceAll(function, "[...]", "")
+	if _, method, ok := strings.Cut(function, ")."); ok {
+		function = method
+	}
+	name, rest, ok := strings.Cut(function, ".")
+	if ok && !strings.HasPrefix(rest, "func") { // T.M
+		name, _, _ = strings.Cut(rest, ".")
+	}
+	return name
 }
