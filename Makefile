@@ -5,7 +5,7 @@ LAB = $(GO) run ./cmd/internal/lab
 # Each tool of the lab keeps its figures beside itself; docs/measured.md has a row a bar.
 FIGURES = cmd/internal/lab
 
-.PHONY: help build test quick unit vetted sample lint fmt house editors release demo toolchains noise cost bench pruning conformance detect excuses fuzz silent hidden replays schedules racesuite hbcost hbsuite sampling suites saves sections strangers patches torture validator clean edits clients
+.PHONY: help build test quick unit vetted sample lint fmt house editors release demo toolchains noise cost bench conformance detect excuses fuzz silent hidden replays racesuite hbcost hbsuite saves sections strangers patches torture validator clean edits clients
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-11s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -82,12 +82,6 @@ cost: build ## measure what the static checks cost on nats-server, beside two ot
 bench: ## measure what the monitor costs
 	$(LAB) bench -o $(FIGURES)/bench/figures.json
 
-schedules: ## what each schedule costs, over the first run of auto
-	$(LAB) bench -schedules -rounds 5 -benchtime 1s -o $(FIGURES)/bench/schedules.json
-
-pruning: build ## measure what is not monitored and why, with the whole program and without, on five real modules
-	$(LAB) pruning -o $(FIGURES)/pruning/figures.json
-
 sample: build ## every sixth program of `make conformance`, and a few of `make torture`, no tables
 	$(LAB) torture -norace -correct 24 -racy 8 -size 24 -runs 3 -least 0
 	@if [ -d "$$($(GO) env GOROOT)/test" ]; then \
@@ -102,8 +96,8 @@ conformance: ## compare the Go distribution's own test programs, plain and instr
 excuses: ## which findings each excuse of the checks removes; MODULES='raft@|redcon@' measures on labelled modules too
 	$(LAB) excuses -modules '$(MODULES)'
 
-detect: ## measure what is caught, class by class, beside -race
-	$(LAB) detect -o $(FIGURES)/detect/figures.json
+detect: ## measure how soon campaigns catch races, class by class, beside -race
+	$(LAB) hidden -dir testdata/detect -schedules=-race,guided -runs 20 -clean 200 -o $(FIGURES)/hidden/detect.json
 
 # go test -fuzz takes one target of one package.
 FUZZTIME = 1m
@@ -131,8 +125,8 @@ silent: ## run every clean program of the monitor's and the rewriter's tests 200
 hidden: ## measure how soon campaigns find bugs that hide, beside -race
 	$(LAB) hidden -o $(FIGURES)/hidden/figures.json
 
-replays: ## measure what kinds of noise find, how findings add up over runs, and whether replay commands show them again
-	$(LAB) replays -o $(FIGURES)/hidden/noise.json
+replays: ## measure whether replay commands show findings again
+	$(LAB) replays -o $(FIGURES)/hidden/replays.json
 
 racesuite: ## run the race detector's own suite under the monitor
 	$(LAB) racesuite -o $(FIGURES)/racesuite/watch.json
@@ -143,15 +137,8 @@ hbcost: ## measure what the happens-before engine costs beside the race detector
 hbsuite: ## run the race detector's own suite under the happens-before engine
 	$(LAB) racesuite -engine=hb -runs 3 -o $(FIGURES)/racesuite/hb.json
 
-sampling: ## measure what the happens-before engine costs and finds where it samples accesses
-	$(LAB) sampling -o $(FIGURES)/sampling/figures.json -chart docs/sampling.svg
-	$(LAB) sampling -counts -o $(FIGURES)/sampling/counts.json
-
-suites: ## run the own tests of twelve real modules, plain and instrumented
-	$(LAB) suites -o $(FIGURES)/realmodules/figures.json
-
-sections: build ## measure what is found of split atomic sections, and refine the invariants of real modules
-	$(LAB) sections -o $(FIGURES)/sections/figures.json
+sections: ## measure how soon campaigns show split atomic sections, beside -race
+	$(LAB) hidden -dir testdata/sections -schedules=-race,guided -runs 20 -clean 200 -o $(FIGURES)/hidden/sections.json
 
 saves: build ## measure how long an editor waits for diagnostics after a save
 	$(LAB) saves -o $(FIGURES)/saves/figures.json

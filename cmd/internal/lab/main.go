@@ -15,18 +15,13 @@ import (
 	"github.com/interlock-go/interlock/cmd/internal/lab/bench"
 	"github.com/interlock-go/interlock/cmd/internal/lab/conformance"
 	"github.com/interlock-go/interlock/cmd/internal/lab/cost"
-	"github.com/interlock-go/interlock/cmd/internal/lab/detect"
 	"github.com/interlock-go/interlock/cmd/internal/lab/excuses"
 	"github.com/interlock-go/interlock/cmd/internal/lab/hbcost"
 	"github.com/interlock-go/interlock/cmd/internal/lab/hidden"
 	"github.com/interlock-go/interlock/cmd/internal/lab/labels"
 	"github.com/interlock-go/interlock/cmd/internal/lab/patches"
-	"github.com/interlock-go/interlock/cmd/internal/lab/pruning"
 	"github.com/interlock-go/interlock/cmd/internal/lab/racesuite"
-	"github.com/interlock-go/interlock/cmd/internal/lab/realmodules"
-	"github.com/interlock-go/interlock/cmd/internal/lab/sampling"
 	"github.com/interlock-go/interlock/cmd/internal/lab/saves"
-	"github.com/interlock-go/interlock/cmd/internal/lab/sections"
 	"github.com/interlock-go/interlock/cmd/internal/lab/strangers"
 	"github.com/interlock-go/interlock/cmd/internal/lab/torture"
 )
@@ -41,21 +36,16 @@ var tools = []tool{
 	{"bench", "what the monitor costs", bench.Run},
 	{"conformance", "the Go distribution's test programs behave as plain when they are instrumented", conformance.Run},
 	{"cost", "what the static checks cost", cost.Run},
-	{"detect", "what the watch engine catches of each class of races", detect.Run},
 	{"excuses", "which findings each excuse of the checks removes, and which bugs it loses", excuses.Run},
 	{"hbcost", "what the happens-before engine costs beside the race detector", hbcost.Run},
-	{"hidden", "how soon campaigns find bugs that hide", hidden.Run},
+	{"hidden", "how soon campaigns find the bugs of small programs, beside -race", hidden.Run},
 	{"house", "the size and the shape of the repository's own code", runHouse},
 	{"labels", "how readers judged the static findings that are labelled, by code", labels.Run},
 	{"patches", "what patches of real bugs do to drivers, tests, campaigns and benchmarks", patches.Run},
-	{"pruning", "which accesses are not monitored, and why", pruning.Run},
 	{"racesuite", "what the watch engine catches of the race detector's own suite", racesuite.Run},
-	{"replays", "what kinds of noise find, how findings add up, and whether replays show them again", hidden.RunReplays},
-	{"sampling", "what the happens-before engine costs and finds where it samples", sampling.Run},
+	{"replays", "whether replay commands show findings again", hidden.RunReplays},
 	{"saves", "how long an editor waits after a save", saves.Run},
-	{"sections", "what is found of split atomic sections", sections.Run},
 	{"strangers", "what check, test and fix do to released modules", strangers.Run},
-	{"suites", "the tests of real modules behave as plain when they are instrumented", realmodules.Run},
 	{"torture", "generated programs, correct and racy, through the whole pipeline", torture.Run},
 }
 

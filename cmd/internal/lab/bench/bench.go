@@ -10,7 +10,6 @@ package bench
 
 import (
 	"context"
-	"os"
 	"path/filepath"
 
 	"github.com/interlock-go/interlock/cmd/internal/lab/internal/matrix"
@@ -20,8 +19,7 @@ import (
 type options struct {
 	rounds             int
 	benchtime, pattern string
-	dir, chart         string
-	schedules          bool
+	dir                string
 }
 
 // Run runs the tool.
@@ -32,37 +30,25 @@ func Run(ctx context.Context, args []string) (held bool, err error) {
 	t.Flags.StringVar(&o.benchtime, "benchtime", "200ms", "time of one benchmark in one round, as go test takes it")
 	t.Flags.StringVar(&o.pattern, "bench", ".", "benchmarks to run")
 	t.Flags.StringVar(&o.dir, "dir", filepath.Join("testdata", "bench"), "module with the programs")
-	t.Flags.StringVar(&o.chart, "chart", "", "write a chart to this `file`, as SVG")
-	t.Flags.BoolVar(&o.schedules, "schedules", false,
-		"measure time under each schedule instead, over that of auto's first run")
 	return t.Run(args, func(tmp string) (markdown string, held bool, err error) {
-		if o.schedules {
-			markdown, err = measureSchedules(ctx, t, tmp, o)
-		} else {
-			markdown, err = measureMonitor(ctx, t, tmp, o)
-		}
+		markdown, err = measureMonitor(ctx, t, tmp, o)
 		return markdown, true, err
 	})
 }
 
 // measureMonitor builds the programs each way, and measures time and memory.
 func measureMonitor(ctx context.Context, t *matrix.Tool, tmp string, o options) (string, error) {
-	variants, pr, done, err := buildVariants(ctx, o.dir, tmp)
+	variants, done, err := buildVariants(ctx, o.dir, tmp)
 	if err != nil {
 		return "", err
 	}
 	defer done()
-	d := &document{variants: variants, pruning: pr, rounds: o.rounds, benchtime: o.benchtime}
+	d := &document{variants: variants, rounds: o.rounds, benchtime: o.benchtime}
 	if d.times, err = measure(ctx, t, variants, o); err != nil {
 		return "", err
 	}
 	if d.memory, err = measureMemory(ctx, t, variants, d.times); err != nil {
 		return "", err
-	}
-	if o.chart != "" {
-		if err := os.WriteFile(o.chart, []byte(d.drawChart()), 0o644); err != nil {
-			return "", err
-		}
 	}
 	return d.markdown(), nil
 }

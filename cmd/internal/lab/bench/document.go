@@ -13,7 +13,6 @@ type document struct {
 	variants  []*variant
 	times     matrix.Figures // overheads; of the plain variant nanoseconds an operation
 	memory    matrix.Figures // ratios of peaks; of the plain variant megabytes
-	pruning   *pruning
 	rounds    int
 	benchtime string
 }
@@ -40,17 +39,6 @@ func (d *document) markdown() string {
 		"\n## Memory\n\nThe peak of the resident memory, over that of the plain program (median of three runs, " +
 			"the least and the greatest in brackets).\n\n")
 	b.WriteString(d.writeTable(d.memory, "plain MB", "%.1f"))
-	fmt.Fprintf(&b, `
-## What is pruned
-
-Shares of the accesses that the static side leaves out, package by package and with the whole program: of the sites,
-and of those that the programs make (counted in a run of %s a benchmark; without those that the rewriter leaves because
-the same location is read immediately before).
-
-| | sites | executed | sites, whole program | executed, whole program |
-|---|---|---|---|---|
-%s
-`, d.pruning.benchtime, strings.Join(d.pruning.formatRows(), "\n"))
 	return b.String()
 }
 

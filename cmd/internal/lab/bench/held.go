@@ -11,6 +11,8 @@ import (
 	"github.com/interlock-go/interlock/dynamic"
 	"github.com/interlock-go/interlock/dynamic/build"
 	"github.com/interlock-go/interlock/dynamic/campaign/arm"
+	"github.com/interlock-go/interlock/dynamic/instrument"
+	"github.com/interlock-go/interlock/dynamic/tree"
 )
 
 //go:embed held.go.txt
@@ -22,7 +24,7 @@ func heldVariant(ctx context.Context, m *build.Module, whole *plan.Plan, dir, tm
 	// The copy requires the monitor as a module, since no overlay adds it.
 	const rt = dynamic.MonitorPath
 	copied := filepath.Join(tmp, "held")
-	if err := copyRewritten(ctx, m, whole, dir, copied, rt); err != nil {
+	if err := copyRewritten(ctx, m, whole, dir, copied); err != nil {
 		return nil, err
 	}
 	mod, err := os.ReadFile(filepath.Join(copied, "go.mod"))
@@ -49,4 +51,32 @@ func heldVariant(ctx context.Context, m *build.Module, whole *plan.Plan, dir, tm
 		},
 	}
 	return v, goTest(ctx, v)
+}
+
+// copyRewritten copies the programs, with the rewritten files.
+func copyRewritten(ctx context.Context, m *build.Module, p *plan.Plan, dir, copied string) error {
+	if err := tree.Copy(ctx, copied, dir, nil); err != nil {
+		return err
+	}
+	sites := map[plan.Key]*plan.Site{}
+	for i := range p.Sites {
+		sites[p.Sites[i].Key()] = &p.Sites[i]
+	}
+	for _, pkg := range m.Packages {
+		siteOf := func(k plan.Key) *plan.Site { return sites[k] }
+		res, err := instrument.Rewrite(pkg, siteOf, instrument.Options{RT: dynamic.MonitorPath})
+		if err != nil {
+			return err
+		}
+		for _, f := range res.Files {
+			name, err := filepath.Rel(dir, f.Name)
+			if err != nil {
+				return err
+			}
+			if err := os.WriteFile(filepath.Join(copied, name), f.Content, 0o644); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
 }

@@ -26,25 +26,25 @@ type variant struct {
 	skipped string // why it could not be measured here
 }
 
-// buildVariants builds the programs each way. The first variant is the plain
-// one; pr has the shares that pruning leaves out; done removes the folders of the builds.
-func buildVariants(ctx context.Context, dir, tmp string) (all []*variant, pr *pruning, done func(), err error) {
+// buildVariants builds the programs each way. The first variant is the plain one; done removes the folders of the
+// builds.
+func buildVariants(ctx context.Context, dir, tmp string) (all []*variant, done func(), err error) {
 	dir, err = filepath.Abs(dir)
 	if err != nil {
-		return nil, nil, nil, err
+		return nil, nil, err
 	}
 	plain := &variant{name: "plain", about: "as `go test -c` builds it", dir: dir, path: filepath.Join(tmp, "plain.test")}
 	race := &variant{
 		name: "-race", about: "the race detector of the Go distribution", dir: dir, path: filepath.Join(tmp, "race.test"),
 	}
 	if err := goTest(ctx, plain); err != nil {
-		return nil, nil, nil, err
+		return nil, nil, err
 	}
 	if err := goTest(ctx, race, "-race"); err != nil {
 		race.skipped = "the race detector cannot be built here: it needs cgo and a C compiler"
 	}
-	watch, pr, done, err := watchVariants(ctx, dir, tmp)
-	return append(append([]*variant{plain}, watch...), race), pr, done, err
+	watch, done, err := watchVariants(ctx, dir, tmp)
+	return append(append([]*variant{plain}, watch...), race), done, err
 }
 
 func goTest(ctx context.Context, v *variant, flags ...string) error {
@@ -59,27 +59,23 @@ func goTest(ctx context.Context, v *variant, flags ...string) error {
 
 // watchVariants builds the programs with every site monitored, with those that
 // the static side leaves, and with those that the whole program leaves of them.
-func watchVariants(ctx context.Context, dir, tmp string) (all []*variant, pr *pruning, done func(), err error) {
-	// The plans come first: the counts of accesses need them.
+func watchVariants(ctx context.Context, dir, tmp string) (all []*variant, done func(), err error) {
 	m, err := build.Load(ctx, build.Options{Dir: dir})
 	if err != nil {
-		return nil, nil, nil, err
+		return nil, nil, err
 	}
 	pl, err := makePlans(ctx, m, dir, tmp)
 	if err != nil {
-		return nil, nil, nil, err
-	}
-	if pr, err = newPruning(ctx, m, pl, dir, tmp); err != nil {
-		return nil, nil, nil, err
+		return nil, nil, err
 	}
 	held, err := heldVariant(ctx, m, pl.every, dir, tmp)
 	if err != nil {
-		return nil, nil, nil, err
+		return nil, nil, err
 	}
 	var built []*monitored
 	done, built, err = buildEach(ctx, m, pl, tmp)
 	if err != nil {
-		return nil, nil, nil, err
+		return nil, nil, err
 	}
 	// Every plan is measured idle, and two of them awake.
 	w, p, whole := built[0], built[1], built[2]
@@ -105,7 +101,7 @@ func watchVariants(ctx context.Context, dir, tmp string) (all []*variant, pr *pr
 			"every site, windows of about 1 ms at all sites alike whenever one is due, for at most twice the plain time in "+
 				"all (`random,prob=1000,strength=1000,budget=200`)",
 			append(w.awake, "INTERLOCK_NOISE=random,prob=1000,strength=1000,budget=200")...),
-	}, pr, done, nil
+	}, done, nil
 }
 
 // plans are three of the same sites.

@@ -9,15 +9,13 @@ package conformance
 
 import (
 	"context"
-	"flag"
 	"fmt"
-	"os"
 	"path/filepath"
 	"strings"
 	"time"
 
 	"github.com/interlock-go/interlock/cmd/internal/lab/internal/command"
-	"github.com/interlock-go/interlock/cmd/internal/lab/internal/page"
+	"github.com/interlock-go/interlock/cmd/internal/lab/internal/matrix"
 )
 
 type options struct {
@@ -25,52 +23,45 @@ type options struct {
 	match   string
 	timeout time.Duration
 	tests   string
-	out     string
 	keep    string
 }
 
 // Run runs the tool. It reports whether every program behaves as it does plain,
 // apart from the exceptions.
 func Run(ctx context.Context, args []string) (held bool, err error) {
+	t := matrix.New("conformance")
 	var o options
-	flags := flag.NewFlagSet("lab conformance", flag.ExitOnError)
-	flags.IntVar(&o.every, "every", 1, "take each `n`th program only")
-	flags.StringVar(&o.match, "match", "", "take programs whose name contains this `text` only")
-	flags.DurationVar(&o.timeout, "timeout", 2*time.Minute, "time that one program may take")
-	flags.StringVar(&o.tests, "tests", "", "take the programs in this `folder` (default: test of the Go installation;\n"+
+	t.Flags.IntVar(&o.every, "every", 1, "take each `n`th program only")
+	t.Flags.StringVar(&o.match, "match", "", "take programs whose name contains this `text` only")
+	t.Flags.DurationVar(&o.timeout, "timeout", 2*time.Minute, "time that one program may take")
+	t.Flags.StringVar(&o.tests, "tests", "", "take the programs in this `folder` (default: test of the Go installation;\n"+
 		"a toolchain that the go command has downloaded has none)")
-	flags.StringVar(&o.out, "o", "", "write the figures to this `file` too, as JSON")
-	flags.StringVar(&o.keep, "keep", "", "keep the differing programs' outputs in this `folder`")
-	flags.Parse(args)
-
-	// Choose the programs.
-	if o.tests == "" {
-		goroot, err := command.GoEnv(ctx, "GOROOT")
-		if err != nil {
-			return false, fmt.Errorf("finding the Go distribution: %w", err)
+	t.Flags.StringVar(&o.keep, "keep", "", "keep the differing programs' outputs in this `folder`")
+	return t.Run(args, func(tmp string) (string, bool, error) {
+		// Choose the programs.
+		if o.tests == "" {
+			goroot, err := command.GoEnv(ctx, "GOROOT")
+			if err != nil {
+				return "", false, fmt.Errorf("finding the Go distribution: %w", err)
+			}
+			o.tests = filepath.Join(goroot, "test")
 		}
-		o.tests = filepath.Join(goroot, "test")
-	}
-	programs, err := collect(o.tests)
-	if err != nil {
-		return false, err
-	}
-	programs = choose(programs, o.every, o.match)
+		programs, err := collect(o.tests)
+		if err != nil {
+			return "", false, err
+		}
+		programs = choose(programs, o.every, o.match)
 
-	// Build them both ways, and compare.
-	tmp, err := os.MkdirTemp("", "interlock-conformance-")
-	if err != nil {
-		return false, err
-	}
-	defer os.RemoveAll(tmp)
-	fmt.Fprintf(os.Stderr, "conformance: building %d programs, plain and instrumented\n", len(programs))
-	b, err := buildAll(ctx, programs, tmp)
-	if err != nil {
-		return false, err
-	}
-	defer b.close()
-	text, differing := report(b.compareAll(ctx, o), b)
-	return differing == 0, page.Write(o.out, text)
+		// Build them both ways, and compare.
+		t.Say("building %d programs, plain and instrumented", len(programs))
+		b, err := buildAll(ctx, programs, tmp)
+		if err != nil {
+			return "", false, err
+		}
+		defer b.close()
+		text, differing := report(b.compareAll(ctx, o), b)
+		return text, differing == 0, nil
+	})
 }
 
 // choose takes each nth program with match in its name.

@@ -23,7 +23,6 @@ func Run(ctx context.Context, args []string) (held bool, err error) {
 	out := flags.String("o", "", "write the figures to this `file` too, as JSON; its other sections stay")
 	only := flags.String("only", "", "measure one `section` only: tools or modules")
 	part := flags.String("module", "", "of the modules, measure those whose path has this `part` only")
-	state := flags.String("state", "", "keep what was measured of each module in `file`, and go on from there")
 	flags.Parse(args)
 	if *tool, err = command.Interlock(*tool); err != nil {
 		return false, err
@@ -34,7 +33,7 @@ func Run(ctx context.Context, args []string) (held bool, err error) {
 		}
 	}
 	if *only != "tools" {
-		rows, err := measureModules(ctx, *tool, *part, *state)
+		rows, err := measureModules(ctx, *tool, *part)
 		if len(rows) > 0 {
 			err = errors.Join(err, page.Update(*out, title+modulesSection(rows)))
 		}

@@ -4,10 +4,8 @@ import (
 	"bytes"
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -68,15 +66,10 @@ func (m module) shortName() string {
 // perLines is the CPU seconds for 100,000 lines.
 func (r *moduleRow) perLines() float64 { return r.CPU.Seconds() * 1e5 / float64(max(r.Lines, 1)) }
 
-// measureModules runs check, cold, on each module with the part in its path,
-// unless the state file has its row from an earlier run, and returns all rows.
-func measureModules(ctx context.Context, interlock, part, state string) ([]*moduleRow, error) {
-	rows, err := readRows(state)
-	if err != nil {
-		return nil, err
-	}
+// measureModules runs check, cold, on each module with the part in its path.
+func measureModules(ctx context.Context, interlock, part string) (rows []*moduleRow, err error) {
 	for _, m := range modules {
-		if !strings.Contains(m.Path, part) || slices.ContainsFunc(rows, func(r *moduleRow) bool { return r.module == m }) {
+		if !strings.Contains(m.Path, part) {
 			continue
 		}
 		r, err := measureModule(ctx, interlock, m)
@@ -85,39 +78,8 @@ func measureModules(ctx context.Context, interlock, part, state string) ([]*modu
 		}
 		fmt.Fprintf(os.Stderr, "cost: %s\n", r)
 		rows = append(rows, r)
-		if err := writeRows(state, rows); err != nil {
-			return rows, err
-		}
 	}
-	slices.SortFunc(rows, func(a, b *moduleRow) int {
-		return cmp.Compare(slices.Index(modules, a.module), slices.Index(modules, b.module))
-	})
 	return rows, nil
-}
-
-func readRows(file string) (rows []*moduleRow, err error) {
-	data, err := os.ReadFile(file)
-	if file == "" || errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
-	}
-	if err == nil {
-		err = json.Unmarshal(data, &rows)
-	}
-	if err != nil {
-		err = fmt.Errorf("reading what was measured before: %w; remove %s to measure all anew", err, file)
-	}
-	return rows, err
-}
-
-func writeRows(file string, rows []*moduleRow) error {
-	if file == "" {
-		return nil
-	}
-	data, err := json.MarshalIndent(rows, "", "\t")
-	if err != nil {
-		return err
-	}
-	return os.WriteFile(file, data, 0o644)
 }
 
 func measureModule(ctx context.Context, interlock string, m module) (*moduleRow, error) {

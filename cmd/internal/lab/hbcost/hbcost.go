@@ -65,7 +65,7 @@ func buildAll(ctx context.Context, tmp string) (binaries map[string]string, err 
 	if err != nil {
 		return nil, err
 	}
-	exactly, err := exact.Flags(ctx, tmp, nil)
+	exactly, err := exact.Flags(ctx, tmp)
 	if err != nil {
 		return nil, err
 	}

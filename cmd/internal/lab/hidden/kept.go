@@ -8,6 +8,8 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"path/filepath"
+	"slices"
 
 	"github.com/interlock-go/interlock/cmd/internal/lab/internal/testbin"
 )
@@ -108,54 +110,57 @@ func compute(ctx context.Context) (end func()) {
 // builds are the test binaries with the programs, each built when it is needed.
 type builds struct {
 	dir, tmp, tool string
+	packages       []string // with programs, as arguments of the go command
 	tests          map[testbin.Detector]*testbin.Monitored
-	race           *testbin.Race
+	race           map[string]*testbin.Race // by the folder of the package
 }
 
-// folder returns a folder for them.
-func (b *builds) folder() (dir string, err error) {
-	if b.tmp == "" {
-		b.tmp, err = os.MkdirTemp("", "interlock-hidden-")
+// newBuilds returns builds of the packages with the programs.
+func newBuilds(dir, tmp string, programs []*program) *builds {
+	b := &builds{
+		dir: dir, tmp: tmp, tests: map[testbin.Detector]*testbin.Monitored{}, race: map[string]*testbin.Race{},
 	}
-	return b.tmp, err
+	for _, p := range programs {
+		if at := "./" + p.folder; !slices.Contains(b.packages, at) {
+			b.packages = append(b.packages, at)
+		}
+	}
+	return b
 }
 
-// binaryWith returns the binary with a detector.
-func (b *builds) binaryWith(ctx context.Context, d testbin.Detector) (_ *testbin.Monitored, err error) {
+// binaryWith returns the binaries with a detector.
+func (b *builds) binaryWith(ctx context.Context, d testbin.Detector) (*testbin.Monitored, error) {
 	if b.tests[d] != nil {
 		return b.tests[d], nil
 	}
-	tmp, err := b.folder()
-	if err == nil && b.tool == "" {
-		b.tool, err = buildTool(ctx, tmp)
+	if b.tool == "" {
+		tool := filepath.Join(b.tmp, "interlock")
+		if out, err := exec.CommandContext(ctx, "go", "build", "-o", tool, "./cmd/interlock").CombinedOutput(); err != nil {
+			return nil, fmt.Errorf("building Interlock: %w\n%s", err, out)
+		}
+		b.tool = tool
 	}
-	if err != nil {
-		return nil, err
-	}
-	m, err := testbin.BuildPlanned(ctx, b.dir, b.tool, d)
+	m, err := testbin.BuildPlanned(ctx, b.dir, b.packages, b.tool, d)
 	if err == nil {
 		b.tests[d] = m
 	}
 	return m, err
 }
 
-// withRace returns the binary with the race detector of the Go distribution.
-func (b *builds) withRace(ctx context.Context) (_ *testbin.Race, err error) {
-	if b.race != nil {
-		return b.race, nil
+// withRace returns the binary of a package with the race detector of the Go distribution.
+func (b *builds) withRace(ctx context.Context, folder string) (*testbin.Race, error) {
+	if b.race[folder] != nil {
+		return b.race[folder], nil
 	}
-	tmp, err := b.folder()
+	r, err := testbin.BuildRace(ctx, filepath.Join(b.dir, folder), b.tmp)
 	if err == nil {
-		b.race, err = testbin.BuildRace(ctx, b.dir, tmp)
+		b.race[folder] = r
 	}
-	return b.race, err
+	return r, err
 }
 
 func (b *builds) close() {
 	for _, m := range b.tests {
 		m.Close()
-	}
-	if b.tmp != "" {
-		os.RemoveAll(b.tmp)
 	}
 }

@@ -3,7 +3,6 @@ package hidden
 import (
 	"os"
 	"path/filepath"
-	"strings"
 	"testing"
 )
 
@@ -39,25 +38,5 @@ func TestKept(t *testing.T) {
 	}
 	if _, err := openKept(name); err == nil {
 		t.Error("a damaged file is taken")
-	}
-}
-
-// Bugs that nobody shows count as more than all runs, and correct programs not at all.
-func TestFirsts(t *testing.T) {
-	programs := []*program{
-		{kind: "Race", shown: []shown{{Shown: 50, First: 1}, {Shown: 9, First: 2}}},
-		{kind: "Race", shown: []shown{{}, {Shown: 2, First: 4}}},
-		{kind: "Leak", shown: []shown{{}, {Shown: 2, First: 3}}},
-		{kind: "Leak", shown: []shown{{}, {}}},
-		{kind: clean, shown: []shown{{}, {}}},
-	}
-	text := firsts(programs, options{runs: 50, schedules: []string{plain, "auto"}})
-	for _, row := range []string{
-		"| all, 4 | more than 50, 3 not shown | 4, 1 not shown |",
-		"at most one run in ten, 3 | more than 50, 3 not shown | 4, 1 not shown |",
-	} {
-		if !strings.Contains(text, row) {
-			t.Errorf("no row %q in\n%s", row, text)
-		}
 	}
 }

@@ -1,10 +1,12 @@
 package hidden
 
 import (
+	"errors"
 	"fmt"
 	"go/ast"
 	"go/parser"
 	"go/token"
+	"path"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -12,27 +14,59 @@ import (
 	"github.com/interlock-go/interlock/analyzers/finding"
 )
 
-// program is one test of the corpus, with the results of its runs.
+// program is one of a corpus, with the results of its runs.
 type program struct {
-	kind, name string  // of TestKindName
-	title      string  // as its comment has it
-	shown      []shown // by the schedules that are compared, in their order
+	folder   string   // of its package, below that of the module
+	function string   // its test; "" are all of the package
+	title    string   // as the comment has it
+	codes    []string // beginnings of the codes that its bug may have; a correct program has none
+	halves   []place  // where `// want` comments mark the entry and the end of a section
+	shown    []shown  // by the schedules that are compared, in their order
 }
 
-// codes are those of findings that are the bug of a kind.
-var codes = map[string]string{"Race": "IL1,IL4", "Split": "IL2", "Deadlock": "IL3,IL5001", "Leak": "IL5001,IL3"}
+// place is a line of a file, by its base name.
+type place struct {
+	file string
+	line int
+}
 
-const clean = "Clean"
+// kinds are the first words of the names of tests, with the codes of the bug.
+var kinds = []struct {
+	name  string
+	codes []string
+}{
+	{"Race", []string{"IL1", "IL4"}},
+	{"Split", []string{"IL2"}},
+	{"Deadlock", []string{"IL3", "IL5001"}},
+	{"Leak", []string{"IL5001", "IL3"}},
+	{"Clean", nil},
+	{"NoRace", nil},
+}
 
-func (p *program) function() string { return "Test" + p.kind + p.name }
+func (p *program) String() string { return path.Join(p.folder, p.function) }
+
+func (p *program) isClean() bool { return len(p.codes) == 0 }
 
 // isBug reports whether a confirmed finding is the bug of the program.
 func (p *program) isBug(f *finding.Finding) bool {
-	ofKind := func(prefix string) bool { return strings.HasPrefix(string(f.Code), prefix) }
-	return f.Status == finding.Confirmed && slices.ContainsFunc(strings.Split(codes[p.kind], ","), ofKind)
+	hasCode := func(prefix string) bool { return strings.HasPrefix(string(f.Code), prefix) }
+	if f.Status != finding.Confirmed || !slices.ContainsFunc(p.codes, hasCode) {
+		return false
+	}
+	named := map[place]bool{}
+	for _, at := range f.Places() {
+		named[place{path.Base(at.File), at.Line}] = true
+	}
+	if f.Section != nil {
+		for _, at := range f.Section.Places() {
+			named[place{path.Base(at.File), at.Line}] = true
+		}
+	}
+	return !slices.ContainsFunc(p.halves, func(h place) bool { return !named[h] })
 }
 
-// findPrograms finds the tests of the module in dir that have match in their names.
+// findPrograms finds the programs of the module in dir that have match in their names: tests of the root package, and
+// pairs of packages below it.
 func findPrograms(dir, match string) (programs []*program, err error) {
 	names, err := filepath.Glob(filepath.Join(dir, "*_test.go"))
 	if err != nil {
@@ -45,7 +79,7 @@ func findPrograms(dir, match string) (programs []*program, err error) {
 		}
 		for _, d := range f.Decls {
 			fn, ok := d.(*ast.FuncDecl)
-			if !ok || !strings.HasPrefix(fn.Name.Name, "Test") || !strings.Contains(fn.Name.Name, match) {
+			if !ok || !strings.HasPrefix(fn.Name.Name, "Test") {
 				continue
 			}
 			p, err := newProgram(fn)
@@ -55,19 +89,31 @@ func findPrograms(dir, match string) (programs []*program, err error) {
 			programs = append(programs, p)
 		}
 	}
+	// Pairs have no function in their name.
+	pairs, err := findPairs(dir)
+	if err != nil {
+		return nil, err
+	}
+	programs = slices.DeleteFunc(append(programs, pairs...), func(p *program) bool {
+		return !strings.Contains(p.String(), match)
+	})
 	if len(programs) == 0 {
 		return nil, fmt.Errorf("no test …%s… in %s", match, dir)
 	}
 	return programs, nil
 }
 
+// newProgram reads the name of a test, TestKindName, and its comment, "Title: sentence."
 func newProgram(fn *ast.FuncDecl) (*program, error) {
-	text := strings.Join(strings.Fields(fn.Doc.Text()), " ")
-	for _, kind := range []string{"Race", "Split", "Deadlock", "Leak", clean} {
-		if name, ok := strings.CutPrefix(fn.Name.Name, "Test"+kind); ok && strings.Contains(text, ": ") {
-			return &program{kind: kind, name: name, title: strings.TrimSuffix(text, ".")}, nil
+	p := &program{function: fn.Name.Name, title: strings.TrimSuffix(strings.Join(strings.Fields(fn.Doc.Text()), " "), ".")}
+	for _, kind := range kinds {
+		if !strings.HasPrefix(p.function, "Test"+kind.name) {
+			continue
 		}
+		if p.codes = kind.codes; !p.isClean() && !strings.Contains(p.title, ": ") {
+			return nil, fmt.Errorf("%s has no comment of the form \"Title: what happens.\"", p.function)
+		}
+		return p, nil
 	}
-	return nil, fmt.Errorf("%s: the name says nothing of the bug, or there is no comment \"Title: what happens.\"",
-		fn.Name.Name)
+	return nil, errors.New(p.function + ": the name says nothing of the bug")
 }

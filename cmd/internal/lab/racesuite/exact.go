@@ -39,7 +39,7 @@ func buildExact(ctx context.Context, testdata, tmp string) (b suiteBinaries, err
 		return b, err
 	}
 	sources = slices.DeleteFunc(sources, func(file string) bool { return strings.HasPrefix(filepath.Base(file), "cgo_") })
-	flags, err := exact.Flags(ctx, tmp, nil)
+	flags, err := exact.Flags(ctx, tmp)
 	if err != nil {
 		return b, err
 	}
@@ -63,17 +63,17 @@ func buildExact(ctx context.Context, testdata, tmp string) (b suiteBinaries, err
 // race detector, where there is a C compiler for it: all functions in one process, one processor, and no
 // pair of places reported once only, as the distribution does. It reports whether the engine is right
 // about every function in every run, or about the clean ones where it samples.
-func runExact(ctx context.Context, testdata, tmp string, files *files, o options) (held bool, err error) {
+func runExact(ctx context.Context, testdata, tmp string, files *files, o options) (text string, held bool, err error) {
 	b, err := buildExact(ctx, testdata, tmp)
 	if err != nil {
-		return false, err
+		return "", false, err
 	}
 	var runs []map[string]verdict
 	for range o.runs {
 		env := append(o.sampling.Env(), oneProcessor, "INTERLOCK_HB=repeats")
 		verdicts, err := suiteVerdicts(ctx, b.exact, testdata, nil, env...)
 		if err != nil {
-			return false, err
+			return "", false, err
 		}
 		runs = append(runs, verdicts)
 	}
@@ -84,11 +84,11 @@ func runExact(ctx context.Context, testdata, tmp string, files *files, o options
 		race, err = suiteVerdicts(ctx, b.race, testdata, nil, oneProcessor,
 			"GORACE=suppress_equal_stacks=0 suppress_equal_addresses=0")
 		if err != nil {
-			return false, err
+			return "", false, err
 		}
 	}
-	text, held := reportExact(matching(files.functions, o.match), runs, race, files.leftOut, o.sampling)
-	return held, page.Write(o.out, text)
+	text, held = reportExact(matching(files.functions, o.match), runs, race, files.leftOut, o.sampling)
+	return text, held, nil
 }
 
 // ownEnds are ends of a process that say nothing of the engine. TestRaceWaitGroupReuse sleeps 50 ms between its

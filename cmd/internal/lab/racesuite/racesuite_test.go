@@ -8,9 +8,7 @@ import (
 	"testing"
 
 	"github.com/interlock-go/interlock/analyzers/finding"
-	"github.com/interlock-go/interlock/atomicsets/plan"
 	"github.com/interlock-go/interlock/cmd/internal/lab/internal/testbin"
-	"github.com/interlock-go/interlock/dynamic/campaign"
 )
 
 // distribution returns the functions of the suite in this Go installation.
@@ -49,56 +47,11 @@ func TestCopy(t *testing.T) {
 	}
 }
 
-// A reason that fits no function any more is stale.
-func TestKnownReasons(t *testing.T) {
-	f := distribution(t)
-	for _, r := range known {
-		fits := 0
-		for _, fn := range f.functions {
-			if r.names.MatchString(fn.name) {
-				fits++
-				if !fn.racy {
-					t.Errorf("%q fits the clean function %s", r.title, fn.name)
-				}
-			}
-		}
-		if fits == 0 {
-			t.Errorf("%q fits no function", r.title)
-		}
-	}
-}
-
-func TestClassify(t *testing.T) {
-	p := &plan.Plan{}
-	site := func(name, function string, mode plan.Mode) uint32 {
-		id := uint32(len(p.Sites) + 1)
-		p.Sites = append(p.Sites, plan.Site{ID: id, Function: function, Mode: mode, Variable: plan.Variable{Name: name}})
-		return id
-	}
-	write, read := site("x", "F", plan.Write), site("x", "F.func1", plan.Read)
-	other, self := site("y", "F", plan.Read), site("z", "F.func1", plan.Write)
-	for _, c := range []struct {
-		reached []uint32
-		want    *reason
-	}{
-		{nil, notReached},
-		{[]uint32{write}, oneSide},
-		{[]uint32{write, other}, oneSide},
-		{[]uint32{read, other}, oneSide},
-		{[]uint32{write, read}, apart},
-		{[]uint32{self}, apart},
-	} {
-		if got := classify(p, campaign.Coverage{Reached: c.reached}); got != c.want {
-			t.Errorf("%v: %q, want %q", c.reached, got.title, c.want.title)
-		}
-	}
-}
-
 func TestReport(t *testing.T) {
 	found := []*finding.Finding{{Title: "data race on x"}}
 	text, alarms := report([]outcome{
 		{function: function{"TestRaceA", "a_test.go", true}, runs: 1, findings: found},
-		{function: function{"TestRaceB", "a_test.go", true}, runs: 20, why: oneSide},
+		{function: function{"TestRaceB", "a_test.go", true}, runs: 20, ended: "panic: x"},
 		{function: function{"TestNoRaceC", "a_test.go", false}, runs: 20},
 		{function: function{"TestNoRaceD", "a_test.go", false}, runs: 20, findings: found},
 	}, map[string]string{"TestE": "needs cgo"}, 2, options{runs: 20, strength: 1000})
@@ -107,7 +60,7 @@ func TestReport(t *testing.T) {
 	}
 	for _, want := range []string{
 		"**1 of 2 confirmed** in up to 20 runs, 1 of them in the first", "**1 of 2 with a confirmed race**",
-		"| TestNoRaceD | a_test.go | data race on x |", "one side is not monitored (1)", "TestE, which needs cgo",
+		"| TestNoRaceD | a_test.go | data race on x |", "| TestRaceB | a_test.go | panic: x |", "TestE, which needs cgo",
 	} {
 		if !strings.Contains(text, want) {
 			t.Errorf("the report lacks %q:\n%s", want, text)

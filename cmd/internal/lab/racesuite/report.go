@@ -53,13 +53,7 @@ many functions sleep for a few milliseconds.`,
 		"- %d accesses that race while the package is initialised, before any function runs, are not monitored\n", silenced)
 	section(&b, "Clean functions with a confirmed race: errors of the monitor or the rewriter", alarms,
 		func(o outcome) string { return o.findings[0].Title })
-	for _, r := range reasons {
-		of := slices.DeleteFunc(slices.Clone(missed), func(o outcome) bool { return o.why != r })
-		if len(of) > 0 {
-			section(&b, fmt.Sprintf("Not caught: %s (%d)", r.title, len(of)), of, func(o outcome) string { return o.ended })
-			b.WriteString("\n" + r.about + "\n")
-		}
-	}
+	section(&b, "Not caught", missed, func(o outcome) string { return o.ended })
 	section(&b, "Caught", caught,
 		func(o outcome) string { return fmt.Sprintf("run %d: %s", o.runs, o.findings[0].Title) })
 	return b.String(), len(alarms)

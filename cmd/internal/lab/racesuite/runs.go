@@ -24,8 +24,7 @@ type outcome struct {
 	function
 	runs     int // made, up to the first hit of a racy function
 	findings []*finding.Finding
-	why      *reason // of a racy function without a finding
-	ended    string  // how the first process ended that did not pass
+	ended    string // how the first process ended that did not pass
 }
 
 // runAll runs the functions, o.parallel at a time.
@@ -54,9 +53,6 @@ func runFunction(ctx context.Context, s *testbin.Monitored, f function, opts opt
 	o.runs, o.findings = made, dataRaces(r.Findings)
 	if first := cmp.Or(r.Packages[0].First, r.Packages[0].FirstCut); first != nil {
 		o.ended = ending(first)
-	}
-	if f.racy && len(o.findings) == 0 {
-		o.why = explain(f, s.Plan, r.Coverage)
 	}
 	return o, nil
 }

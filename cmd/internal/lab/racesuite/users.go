@@ -27,13 +27,16 @@ const raceRuns = 3
 // runAsUsers runs random subsets of the suite in random orders as users run tests: with several functions in one
 // process, a race is reported once, and the test that runs then fails for it. Where each run of the race detector over
 // the same subset reports a function, the engine must report it as well.
-func runAsUsers(ctx context.Context, testdata, tmp string, files *files, o options) (held bool, err error) {
+func runAsUsers(
+	ctx context.Context, testdata, tmp string, files *files, o options,
+) (text string, held bool, err error) {
 	b, err := buildExact(ctx, testdata, tmp)
 	if err != nil {
-		return false, err
+		return "", false, err
 	}
 	if b.race == "" {
-		return false, errors.New("-subsets compares the engine with -race, which does not build here: install a C compiler")
+		return "", false, errors.New(
+			"-subsets compares the engine with -race, which does not build here: install a C compiler")
 	}
 	functions := matching(files.functions, o.match)
 	var subsets []*subset
@@ -41,15 +44,15 @@ func runAsUsers(ctx context.Context, testdata, tmp string, files *files, o optio
 		for processors := 1; processors <= 2; processors++ {
 			s := newSubset(functions, o.first+seed, processors)
 			if err := s.runSubset(ctx, b); err != nil {
-				return false, err
+				return "", false, err
 			}
 			subsets = append(subsets, s)
 			fmt.Fprintf(os.Stderr, "racesuite: subset %d of %d: %d functions, missed %q\n", len(subsets), 2*o.subsets,
 				len(s.functions), s.missed())
 		}
 	}
-	text, held := reportSubsets(subsets)
-	return held, page.Write(o.out, text)
+	text, held = reportSubsets(subsets)
+	return text, held, nil
 }
 
 // newSubset takes a share of the functions that differs from subset to subset.

@@ -5,13 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"os"
 	"os/exec"
-	"regexp"
-	"strconv"
 	"strings"
-	"sync"
 	"time"
 
 	"go.lsp.dev/jsonrpc2"
@@ -31,15 +27,12 @@ type client struct {
 	version int32
 	shown   chan struct{} // diagnostics of a package have come
 	refused chan error    // why a package was not analysed
-
-	mu    sync.Mutex
-	spent map[string]time.Duration // by pass, types, and all, since the counts began; guarded by mu
 }
 
 // connect starts a server in a folder.
 func connect(ctx context.Context, program, dir string) (*client, error) {
 	c := &client{ctx: ctx, process: exec.CommandContext(ctx, program, "lsp"), shown: make(chan struct{}, 100),
-		refused: make(chan error, 1), spent: map[string]time.Duration{}}
+		refused: make(chan error, 1)}
 	c.process.Dir, c.process.Stderr = dir, os.Stderr
 	c.process.Env = append(os.Environ(), "GOWORK=off", "PWD="+dir)
 	in, err := c.process.StdinPipe()
@@ -75,11 +68,6 @@ func (c *client) LogMessage(_ context.Context, p *protocol.LogMessageParams) err
 		c.refuse(p.Message)
 		return nil
 	}
-	c.mu.Lock()
-	for name, took := range phases(p.Message) {
-		c.spent[name] += took
-	}
-	c.mu.Unlock()
 	c.shown <- struct{}{}
 	return nil
 }
@@ -149,50 +137,15 @@ func (c *client) waitForReport(start time.Time) (time.Duration, error) {
 	}
 }
 
-// phase is a name with seconds in the server's log of an analysis.
-var phase = regexp.MustCompile(`([a-z]+) (\d+\.\d+)`)
-
-// phases reads where the time of an analysis went.
-func phases(message string) map[string]time.Duration {
-	all := map[string]time.Duration{}
-	for _, m := range phase.FindAllStringSubmatch(message, -1) {
-		seconds, _ := strconv.ParseFloat(m[2], 64) // a match is a number
-		all[m[1]] = time.Duration(seconds * float64(time.Second))
-	}
-	return all
-}
-
-// takeSpent returns where the time went since it was last asked.
-func (c *client) takeSpent() map[string]time.Duration {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	spent := c.spent
-	c.spent = map[string]time.Duration{}
-	return spent
-}
-
-// idleMemory returns how much memory of the server is resident when it has nothing to do; 0 where the system
-// does not say.
-func (c *client) idleMemory() int64 {
-	time.Sleep(2 * time.Second) // the server releases memory that it does not need
-	return c.status("VmRSS")
-}
-
-// peakMemory returns how much memory of the server was resident at most since it was last asked, or since the
-// start; 0 where the system does not say.
-func (c *client) peakMemory() (int64, error) {
-	most := c.status("VmHWM")
+// forgetPeak has VmHWM count from now on, where the system knows it.
+func (c *client) forgetPeak() {
 	const resetPeak = "5" // proc_pid_clear_refs(5)
-	err := os.WriteFile(c.procFile("clear_refs"), []byte(resetPeak), 0)
-	if errors.Is(err, fs.ErrNotExist) {
-		return 0, nil
-	}
-	return most, err
+	os.WriteFile(fmt.Sprintf("/proc/%d/clear_refs", c.process.Process.Pid), []byte(resetPeak), 0)
 }
 
-// status returns one of the sizes that Linux knows of the server.
-func (c *client) status(name string) int64 {
-	data, _ := os.ReadFile(c.procFile("status"))
+// memory returns one of the sizes that Linux knows of the server; 0 where the system does not say.
+func (c *client) memory(name string) int64 {
+	data, _ := os.ReadFile(fmt.Sprintf("/proc/%d/status", c.process.Process.Pid))
 	for line := range strings.Lines(string(data)) {
 		var kilobytes int64
 		if n, _ := fmt.Sscanf(line, name+": %d kB", &kilobytes); n == 1 {
@@ -200,29 +153,6 @@ func (c *client) status(name string) int64 {
 		}
 	}
 	return 0
-}
-
-// procFile returns the name of a file about the server.
-func (c *client) procFile(name string) string {
-	return fmt.Sprintf("/proc/%d/%s", c.process.Process.Pid, name)
-}
-
-// processor returns the CPU time of the server and of the go commands that it has run, tests included that nobody
-// waits for; 0 where the system does not say.
-func (c *client) processor() time.Duration {
-	const tick = 10 * time.Millisecond // of /proc on Linux
-	data, _ := os.ReadFile(c.procFile("stat"))
-	_, after, _ := strings.Cut(string(data), ") ") // the name may hold spaces
-	fields := strings.Fields(after)
-	if len(fields) < 15 {
-		return 0
-	}
-	var sum time.Duration
-	for _, f := range fields[11:15] { // user and system time, its own and that of its children
-		n, _ := strconv.ParseInt(f, 10, 64)
-		sum += time.Duration(n) * tick
-	}
-	return sum
 }
 
 func (c *client) close() {

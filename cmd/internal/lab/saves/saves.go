@@ -1,20 +1,19 @@
 // Package saves measures how long an editor waits for the diagnostics of a package after
-// a save, and how much time and memory the language server needs for it.
+// a save, and how much memory the language server needs for it.
 package saves
 
 import (
-	"cmp"
 	"context"
-	"flag"
 	"fmt"
-	"maps"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"time"
 
+	"github.com/interlock-go/interlock/cmd/internal/lab/internal/command"
 	"github.com/interlock-go/interlock/cmd/internal/lab/internal/generated"
+	"github.com/interlock-go/interlock/cmd/internal/lab/internal/matrix"
 	"github.com/interlock-go/interlock/cmd/internal/lab/internal/page"
 	"github.com/interlock-go/interlock/cmd/internal/lab/internal/released"
 )
@@ -51,51 +50,40 @@ type result struct {
 	subject
 	lines, all int // of the package and of the module, without tests
 	first      time.Duration
-	saves      []time.Duration          // in order of size
-	spent      map[string]time.Duration // of one save on average, as the server says: by pass, types, passes, and all
-	resident   int64                    // bytes, after the last save
-	early      int64                    // bytes, after the tenth
-	loading    int64                    // bytes, at most until the first diagnostics
-	most       int64                    // bytes, at most within the saves
-	processor  time.Duration            // of the server and its go commands, for one save on average
+	saves      []time.Duration // in order of size
+	most       int64           // bytes, at most within the saves
+	resident   int64           // bytes, after the last save
 }
 
-// Run implements the tool.
+// Run runs the tool. It reports whether the bars are held.
 func Run(ctx context.Context, args []string) (bool, error) {
-	fs := flag.NewFlagSet("saves", flag.ContinueOnError)
-	n := fs.Int("n", 50, "saves of each package")
-	out := fs.String("o", "", "write the figures to this `file` too, as JSON")
-	tool := fs.String("tool", "bin/interlock", "the program to measure")
-	match := fs.String("match", "", "measure modules with this in their path only")
-	if err := fs.Parse(args); err != nil {
-		return false, err
-	}
-	program, err := filepath.Abs(*tool)
-	if err != nil {
-		return false, err
-	}
-	dir, err := os.MkdirTemp("", "saves")
-	if err != nil {
-		return false, err
-	}
-	defer os.RemoveAll(dir)
-	// One module after the other, each in a copy.
-	var results []*result
-	for i, s := range subjects {
-		if !strings.Contains(s.module, *match) {
-			continue
-		}
-		at := filepath.Join(dir, fmt.Sprint(i))
-		if err := s.fetchModule(ctx, at); err != nil {
-			return false, err
-		}
-		r, err := measure(ctx, program, at, s, *n)
+	t := matrix.New("saves")
+	n := t.Flags.Int("n", 50, "saves of each package")
+	tool := t.Flags.String("tool", filepath.Join("bin", "interlock"), "the program to measure")
+	match := t.Flags.String("match", "", "measure modules with this in their path only")
+	return t.Run(args, func(tmp string) (string, bool, error) {
+		program, err := command.Interlock(*tool)
 		if err != nil {
-			return false, fmt.Errorf("%s: %w", s.module, err)
+			return "", false, err
 		}
-		results = append(results, r)
-	}
-	return barsHeld(results), page.Write(*out, document(results, *n))
+		// One module after the other, each in a copy.
+		var results []*result
+		for i, s := range subjects {
+			if !strings.Contains(s.module, *match) {
+				continue
+			}
+			at := filepath.Join(tmp, fmt.Sprint(i))
+			if err := s.fetchModule(ctx, at); err != nil {
+				return "", false, err
+			}
+			r, err := s.measure(ctx, t, program, at, *n)
+			if err != nil {
+				return "", false, fmt.Errorf("%s: %w", s.module, err)
+			}
+			results = append(results, r)
+		}
+		return document(results, *n), barsHeld(results), nil
+	})
 }
 
 func barsHeld(results []*result) bool {
@@ -108,10 +96,10 @@ func (r *result) percentile(p int) time.Duration {
 }
 
 // measure opens the file in a server and saves it n times, each time with another text.
-func measure(ctx context.Context, program, dir string, s subject, n int) (*result, error) {
+func (s subject) measure(ctx context.Context, t *matrix.Tool, program, dir string, n int) (*result, error) {
 	r := &result{subject: s}
 	var err error
-	// How much there is to analyse.
+	// The amount of code to analyse.
 	if r.lines, err = released.Lines(filepath.Join(dir, filepath.Dir(s.file)), false); err != nil {
 		return nil, err
 	}
@@ -132,36 +120,19 @@ func measure(ctx context.Context, program, dir string, s subject, n int) (*resul
 	if r.first, err = c.openFile(name, string(text)); err != nil {
 		return nil, err
 	}
-	if r.loading, err = c.peakMemory(); err != nil {
-		return nil, err
-	}
-	c.takeSpent()
-	before := c.processor()
+	c.forgetPeak()
 	for i := range n {
 		took, err := c.saveEdited(name, fmt.Sprintf("%s\nfunc saved() int { return %d }\n", text, i))
 		if err != nil {
 			return nil, err
 		}
 		r.saves = append(r.saves, took)
-		if i == min(9, n-1) {
-			r.early = c.idleMemory()
-		}
-		// Hundreds of saves take a while: the figures so far are printed on the way.
-		if (i+1)%25 == 0 || i == n-1 {
-			most, err := c.peakMemory()
-			if err != nil {
-				return nil, err
-			}
-			r.most, r.resident = max(r.most, most), c.idleMemory()
-			fmt.Fprintf(os.Stderr, "%s: %d of %d saves, at most %s MB, idle %s MB, the last in %s s\n", s.module, i+1, n,
-				megabytes(most), megabytes(r.resident), seconds(took))
+		// Hundreds of saves take a while.
+		if (i+1)%25 == 0 {
+			t.Say("%s: %d of %d saves, the last in %s s", s.module, i+1, n, seconds(took))
 		}
 	}
-	r.processor = (c.processor() - before) / time.Duration(n)
-	r.spent = c.takeSpent()
-	for name := range r.spent {
-		r.spent[name] /= time.Duration(n)
-	}
+	r.most, r.resident = c.memory("VmHWM"), c.memory("VmRSS")
 	slices.Sort(r.saves)
 	return r, nil
 }
@@ -172,43 +143,15 @@ func document(results []*result, n int) string {
 	about := fmt.Sprintf(": %d saves of a file with another text each time, from the save to the diagnostics, by "+
 		"`interlock lsp` as editors start it.", n)
 	b.WriteString(page.Head("Saves in the editor", "saves", about))
-	var times, sizes, shares [][]string
+	var rows [][]string
 	for _, r := range results {
-		name := strings.TrimSpace(r.module + " " + r.version)
-		times = append(times, []string{name, filepath.Dir(r.file), fmt.Sprint(r.lines), fmt.Sprint(r.all), seconds(r.first),
-			seconds(r.percentile(50)), seconds(r.percentile(95)), seconds(r.processor), seconds(r.bar)})
-		sizes = append(sizes, []string{name, megabytes(r.loading), megabytes(r.most), megabytes(r.early),
-			megabytes(r.resident)})
-		shares = append(shares, r.shares(name)...)
+		rows = append(rows, []string{strings.TrimSpace(r.module + " " + r.version), filepath.Dir(r.file),
+			fmt.Sprint(r.lines), fmt.Sprint(r.all), seconds(r.first), seconds(r.percentile(50)), seconds(r.percentile(95)),
+			seconds(r.bar), megabytes(r.most), megabytes(r.resident)})
 	}
-	page.Table(&b, "Seconds", []string{"module", "package", "lines", "of the module", "first", "p50", "p95",
-		"CPU of a save", "bar"}, times)
-	page.Table(&b, "Resident memory (MB)", []string{"module", "at most until the first diagnostics",
-		"at most within a save", "idle after ten saves", "idle after all"}, sizes)
-	page.Table(&b, "Where the time of a save goes", []string{"module", "step", "seconds", "share of all"}, shares)
-	b.WriteString("\nMeans of all saves, by the server's clock. Passes run side by side, so that their sum is more than " +
-		"all of them take.\n")
+	page.Table(&b, "Seconds and resident memory", []string{"module", "package", "lines", "of the module", "first", "p50",
+		"p95", "bar", "MB at most", "MB after all"}, rows)
 	return b.String()
-}
-
-// shares returns the rows of a module in the table of steps, the longest pass first.
-func (r *result) shares(module string) (rows [][]string) {
-	add := func(step string, took time.Duration) {
-		share := fmt.Sprintf("%.0f %%", 100*took.Seconds()/r.spent["all"].Seconds())
-		rows = append(rows, []string{module, step, fmt.Sprintf("%.3f", took.Seconds()), share})
-	}
-	add("all", r.spent["all"])
-	add("types", r.spent["types"])
-	add("passes", r.spent["passes"])
-	add("the rest: joining, reading files, diagnostics", r.spent["all"]-r.spent["types"]-r.spent["passes"])
-	passes := slices.DeleteFunc(slices.Collect(maps.Keys(r.spent)), func(name string) bool {
-		return name == "all" || name == "types" || name == "passes"
-	})
-	slices.SortFunc(passes, func(a, b string) int { return cmp.Compare(r.spent[b], r.spent[a]) })
-	for _, name := range passes {
-		add("pass `"+name+"`", r.spent[name])
-	}
-	return rows
 }
 
 func seconds(d time.Duration) string { return fmt.Sprintf("%.2f", d.Seconds()) }

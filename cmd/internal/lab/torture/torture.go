@@ -24,7 +24,7 @@ import (
 	"regexp"
 
 	"github.com/interlock-go/interlock/cmd/internal/lab/internal/command"
-	"github.com/interlock-go/interlock/cmd/internal/lab/internal/page"
+	"github.com/interlock-go/interlock/cmd/internal/lab/internal/matrix"
 )
 
 type options struct {
@@ -41,46 +41,48 @@ type options struct {
 	shapes        *regexp.Regexp
 	interlock     string
 	write         string
-	keep, out     string
+	keep          string
 }
 
 // Run runs the tool. It reports whether all bars are held.
 func Run(ctx context.Context, args []string) (held bool, err error) {
-	o := parseFlags(args)
-	correct, racy := o.programs()
-	if o.write != "" {
-		return true, layOut(o.write, append(correct, racy...))
-	}
-	if o.interlock, err = command.Interlock(o.interlock); err != nil {
-		return false, err
-	}
-	if o.keep != "" {
-		if err := os.MkdirAll(o.keep, 0o755); err != nil {
-			return false, err
+	t := matrix.New("torture")
+	o := new(options)
+	o.declare(t.Flags)
+	return t.Run(args, func(tmp string) (string, bool, error) {
+		correct, racy := o.programs()
+		if o.write != "" {
+			return "", true, layOut(o.write, append(correct, racy...))
 		}
-	}
-	tmp, err := os.MkdirTemp("", "interlock-torture-")
-	if err != nil {
-		return false, err
-	}
-	defer os.RemoveAll(tmp)
-	batches := append(batchesOf(correct, o.size, tmp), batchesOf(racy, o.size, tmp)...)
-	if err := measureAll(ctx, batches, o); err != nil {
-		return false, err
-	}
-	text, held := report(batches, o)
-	return held, page.Write(o.out, text)
+		if o.interlock, err = command.Interlock(o.interlock); err != nil {
+			return "", false, err
+		}
+		if o.keep != "" {
+			if err := os.MkdirAll(o.keep, 0o755); err != nil {
+				return "", false, err
+			}
+		}
+		batches := append(batchesOf(correct, o.size, tmp), batchesOf(racy, o.size, tmp)...)
+		if err := measureAll(ctx, batches, *o); err != nil {
+			return "", false, err
+		}
+		text, held := report(batches, *o)
+		return text, held, nil
+	})
 }
 
-// parseFlags reads the flags.
-func parseFlags(args []string) (o options) {
-	flags := flag.NewFlagSet("lab torture", flag.ExitOnError)
+// declare declares the flags.
+func (o *options) declare(flags *flag.FlagSet) {
 	// The programs to generate.
 	flags.IntVar(&o.correct, "correct", 3000, "correct programs")
 	flags.IntVar(&o.racy, "racy", 1000, "racy twins")
 	flags.IntVar(&o.size, "size", 50, "programs in a package")
 	flags.Uint64Var(&o.seed, "seed", 1, "seed of the first program, each further one adds 1")
-	match := flags.String("shapes", "", "take shapes whose name matches this `pattern` only, or guarded blocks")
+	shapes := func(s string) (err error) {
+		o.shapes, err = regexp.Compile(s)
+		return err
+	}
+	flags.Func("shapes", "take shapes whose name matches this `pattern` only, or guarded blocks", shapes)
 	flags.StringVar(&o.write, "write", "", "write the programs as a module to this `folder`, and run nothing")
 
 	// How it is run.
@@ -95,12 +97,6 @@ func parseFlags(args []string) (o options) {
 
 	// The output.
 	flags.StringVar(&o.keep, "keep", "", "keep what interlock printed in this `folder`")
-	flags.StringVar(&o.out, "o", "", "write the figures to this `file` too, as JSON")
-	flags.Parse(args)
-	if *match != "" {
-		o.shapes = regexp.MustCompile(*match)
-	}
-	return o
 }
 
 // programs generates those that are asked for.

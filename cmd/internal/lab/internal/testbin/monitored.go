@@ -23,16 +23,15 @@ import (
 	"github.com/interlock-go/interlock/dynamic/build"
 	"github.com/interlock-go/interlock/dynamic/campaign"
 	"github.com/interlock-go/interlock/dynamic/campaign/arm"
-	"github.com/interlock-go/interlock/dynamic/evidence"
 )
 
-// Monitored is the instrumented test binary of a module's root package. Several
-// goroutines may run functions of it.
+// Monitored has the instrumented test binaries of a module's packages. Several
+// goroutines may run functions of them.
 type Monitored struct {
 	Plan *plan.Plan
 
 	workspace *build.Workspace
-	binary    build.Binary
+	binaries  []build.Binary
 	evidence  string
 	campaigns atomic.Int64 // made so far
 	detector  Detector
@@ -64,9 +63,9 @@ func BuildMonitored(ctx context.Context, dir string) (*Monitored, error) {
 
 // BuildPlanned is BuildMonitored with the plan that `interlock test` makes by default, from
 // the facts of the static side. tool is the program, built.
-func BuildPlanned(ctx context.Context, dir, tool string, d Detector) (*Monitored, error) {
+func BuildPlanned(ctx context.Context, dir string, packages []string, tool string, d Detector) (*Monitored, error) {
 	p, err := planner.Make(ctx, planner.Options{
-		Dir: dir, Tests: true, Sources: atomicsets.Sources{Inferred: true, User: true}, Tool: tool,
+		Dir: dir, Patterns: packages, Tests: true, Sources: atomicsets.Sources{Inferred: true, User: true}, Tool: tool,
 	})
 	if err != nil {
 		return nil, err
@@ -83,14 +82,9 @@ func buildWith(ctx context.Context, loaded *build.Module, p *plan.Plan, d Detect
 		return nil, err
 	}
 	m := &Monitored{Plan: p, workspace: ws, evidence: filepath.Join(ws.Dir, "evidence"), detector: d}
-	binaries, err := ws.BuildTests(ctx)
-	if err == nil && (len(binaries) != 1 || binaries[0].Path == "") {
-		err = errors.New("the module is to be one package with tests")
-	}
-	if err != nil {
+	if m.binaries, err = ws.BuildTests(ctx); err != nil {
 		return nil, errors.Join(err, m.Close())
 	}
-	m.binary = binaries[0]
 	for _, l := range ws.LeftAlone() {
 		fmt.Fprintf(os.Stderr, "%s is not monitored: %s\n", l.File, l.Why)
 	}
@@ -102,7 +96,8 @@ func (m *Monitored) Close() error { return m.workspace.Close() }
 
 // Request is how to run a function.
 type Request struct {
-	Function string
+	Folder   string // of the package, below that of the module; "" is all
+	Function string // "" is all
 	Runs     int
 	Seed     uint64        // of the first run
 	Timeout  time.Duration // of one run, before it is stretched for noise
@@ -110,8 +105,6 @@ type Request struct {
 	FirstHit bool          // stop at the run that shows a race
 	Auto     bool          // plan runs by the results of earlier ones, as campaigns do by default
 	Where    arm.Heuristic // where noise is made, unless Auto
-	Prob     int           // how likely a site that is due makes noise, of 1000; 0 is always
-	CPUs     int           // on which goroutines run at once; 0 is as the machine has them
 	Replays  int           // how often the replay command of each finding is tried
 }
 
@@ -200,11 +193,11 @@ func (m *Monitored) Run(ctx context.Context, q Request) (r *campaign.Result, run
 // config describes a campaign of one test function.
 func (m *Monitored) config(q Request) campaign.Config {
 	cfg := campaign.Config{
-		Workspace: m.workspace, Plan: m.Plan, Binaries: []build.Binary{m.binary},
+		Workspace: m.workspace, Plan: m.Plan, Binaries: m.binariesOf(q.Folder),
 		Race: m.detector == Shipped,
-		Runs: q.Runs, Seed: q.Seed, Timeout: q.Timeout, Strength: q.Strength, Repeat: !q.Auto, Where: q.Where, Prob: q.Prob,
+		Runs: q.Runs, Seed: q.Seed, Timeout: q.Timeout, Strength: q.Strength, Repeat: !q.Auto, Where: q.Where,
 		// The monitor appends, so that each campaign has a folder that no other has written to.
-		Dir: filepath.Join(m.evidence, fmt.Sprintf("%s-%d", q.Function, m.campaigns.Add(1))),
+		Dir: filepath.Join(m.evidence, fmt.Sprint(m.campaigns.Add(1))),
 	}
 	if q.Replays > 0 {
 		cfg.Replays, cfg.OnlyFlag, cfg.HoldFlag = q.Replays, "-only", "-hold"
@@ -212,33 +205,14 @@ func (m *Monitored) config(q Request) campaign.Config {
 	if q.Function != "" {
 		cfg.TestFlags = []string{"-test.run=^" + q.Function + "$"}
 	}
-	if q.CPUs > 0 {
-		cfg.TestFlags = append(cfg.TestFlags, fmt.Sprintf("-test.cpu=%d", q.CPUs))
-	}
 	return cfg
 }
 
-// Hits returns how many runs of a campaign caught a race.
-func Hits(r *campaign.Result) (hits int, err error) {
-	names, err := filepath.Glob(filepath.Join(r.Dir, "*.jsonl"))
-	if err != nil {
-		return 0, err
-	}
-	for _, name := range names {
-		f, err := os.Open(name)
-		if err != nil {
-			return 0, err
-		}
-		records, _, err := evidence.Read(f)
-		f.Close()
-		if err != nil {
-			return 0, err
-		}
-		if slices.ContainsFunc(records, func(r evidence.Record) bool { return r.Kind == evidence.Race }) {
-			hits++
-		}
-	}
-	return hits, nil
+// binariesOf returns the binary of the package in a folder of the module, or those of all that have tests.
+func (m *Monitored) binariesOf(folder string) []build.Binary {
+	return slices.DeleteFunc(slices.Clone(m.binaries), func(b build.Binary) bool {
+		return b.Path == "" || folder != "" && !strings.HasSuffix(b.Package, "/"+folder)
+	})
 }
 
 // Quiet runs no function at all, takes the sites that race even so, while the

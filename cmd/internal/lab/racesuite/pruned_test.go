@@ -1,4 +1,4 @@
-package pruning
+package racesuite
 
 import (
 	"bytes"
@@ -9,7 +9,6 @@ import (
 	"path"
 	"path/filepath"
 	"regexp"
-	"runtime"
 	"slices"
 	"strconv"
 	"strings"
@@ -17,7 +16,8 @@ import (
 
 	"github.com/interlock-go/interlock/analyzers/finding"
 	"github.com/interlock-go/interlock/atomicsets/plan"
-	"github.com/interlock-go/interlock/cmd/internal/report"
+	"github.com/interlock-go/interlock/cmd/internal/lab/internal/command"
+	reports "github.com/interlock-go/interlock/cmd/internal/report"
 	"github.com/interlock-go/interlock/dynamic"
 )
 
@@ -65,9 +65,8 @@ func union(a, b []race) []race {
 func corpora(t *testing.T) (dir string, races int) {
 	t.Helper()
 	dir = t.TempDir()
-	write(t, filepath.Join(dir, "go.mod"),
-		"module corpora\n\ngo "+language()+"\n\nrequire interlock.invalid/rt v0.0.0\n\n"+
-			"replace interlock.invalid/rt => ./rt\n")
+	write(t, filepath.Join(dir, "go.mod"), string(command.GoMod("corpora"))+
+		"\nrequire interlock.invalid/rt v0.0.0\n\nreplace interlock.invalid/rt => ./rt\n")
 	for from, to := range map[string]string{
 		"testdata/detect": "detect", "testdata/bank": "bank", "testdata/hidden": "hidden",
 		"dynamic/predict/testdata/hidden": "predict", "dynamic/hb/testdata/races": "engine",
@@ -143,24 +142,16 @@ func sections(t *testing.T, dir string) {
 // suite copies the race detector's own suite, if this Go installation has it.
 func suite(t *testing.T, dir string) bool {
 	t.Helper()
-	out := must(t, root, "go", "env", "GOROOT")
-	from := filepath.Join(strings.TrimSpace(string(out)), "src", "runtime", "race", "testdata")
-	if _, err := os.Stat(from); err != nil {
-		t.Logf("this Go installation has no sources of the runtime's tests: %v", err)
+	from, err := suiteFolder(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := copySuite(from, filepath.Join(dir, "suite")); err != nil {
+		t.Log(err)
 		return false
 	}
-	copyFiles(t, from, filepath.Join(dir, "suite"), "*_test.go", strings.NewReplacer(
-		`"internal/synctest"`, `"testing/synctest"`, `synctest.Run(func()`, `synctest.Test(t, func(*testing.T)`,
-		`runtime.RaceDisable()`, `runtime.Gosched()`))
-	for _, name := range []string{"cgo_test.go", "main_test.go"} { // run other programs
-		os.Remove(filepath.Join(dir, "suite", name))
-	}
+	os.Remove(filepath.Join(dir, "suite", "go.mod")) // it belongs to the module of the corpora
 	return true
-}
-
-func language() string {
-	version := strings.SplitN(strings.TrimPrefix(runtime.Version(), "go"), ".", 3)
-	return strings.Join(version[:2], ".")
 }
 
 func copyFiles(t *testing.T, from, to, pattern string, adapt *strings.Replacer) {
@@ -301,7 +292,7 @@ func findingsOf(t *testing.T, dir, tool string) []*finding.Finding {
 	cmd := exec.Command(tool, "check", "-leads", "-o", "jsonl:"+out, "./...")
 	cmd.Dir, cmd.Env = dir, append(os.Environ(), "GOFLAGS=-mod=mod", "GOWORK=off")
 	said, _ := cmd.CombinedOutput() // fails with findings
-	list, err := report.ReadFindings(out)
+	list, err := reports.ReadFindings(out)
 	if err != nil {
 		t.Fatalf("%s: %v\n%s", cmd, err, said)
 	}
