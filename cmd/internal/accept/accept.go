@@ -1,6 +1,6 @@
 // Package accept sorts out the findings that a team has accepted: by a comment in the source, by an
-// entry of a baseline, or because they lie outside of what has changed. It prints nothing; the
-// report counts what was sorted out.
+// entry of a baseline, or because they lie outside of the changed lines. It prints nothing; the
+// report counts the accepted findings.
 package accept
 
 import (
@@ -13,14 +13,14 @@ import (
 // Ignore is a comment in the source that accepts findings.
 type Ignore = directives.Ignore
 
-// Filter is what findings are accepted by. The zero value accepts none.
+// Filter holds the means by which findings are accepted. The zero value accepts none.
 type Filter struct {
 	Ignores  []Ignore  // files relative to the main module's root, as those of findings
 	Baseline *Baseline // nil: none
 	Changed  *Changes  // nil: all lines count as changed
 }
 
-// Sorted is what [Filter.Sort] returns: the findings to report, and how many there are of the others.
+// Sorted is the result of [Filter.Sort]: the findings to report, and the number of the others.
 type Sorted struct {
 	Left []*finding.Finding
 	// InSource counts those accepted by a comment, InBaseline those in the baseline, Unchanged those

@@ -57,16 +57,16 @@ func AtLeast(s, other finding.Status) bool { return rank(s) >= rank(other) }
 // NewBaseline returns a baseline without entries.
 func NewBaseline() *Baseline { return &Baseline{Version: baselineVersion, Entries: []Entry{}} }
 
-// Update is what [Baseline.Accept] has changed.
+// Update counts the changes of [Baseline.Accept].
 type Update struct {
 	Added, Removed []Entry
 	Raised         []Entry // that were listed with a weaker status
 	Kept           []Entry // that none of the findings needs, and that are not known to be gone
 }
 
-// Accept makes b cover the findings, and removes the entries that none of them needs and that are gone. checked are
-// what check finds now, whether it is among the findings or not: the functions that it names are accepted with
-// the finding. What was accepted as confirmed stays so, though check can only suspect it.
+// Accept makes b cover the findings, and removes the entries that none of them needs and that are gone. checked are all
+// findings of check now: the functions that they name are accepted with the finding. An entry that was accepted as
+// confirmed stays confirmed, though check can only suspect it.
 func (b *Baseline) Accept(findings, checked []*finding.Finding, isGone func(Entry) bool) (u Update) {
 	byCheck := map[string]*finding.Finding{}
 	for _, f := range checked {
@@ -83,12 +83,12 @@ func (b *Baseline) Accept(findings, checked []*finding.Finding, isGone func(Entr
 		switch {
 		case before == nil:
 			u.Added = append(u.Added, e)
-		case !AtLeast(e.Status, before.Status): // it is still what was accepted
+		case !AtLeast(e.Status, before.Status): // the stronger entry of before still covers it
 			e.Status, e.Code, e.File, e.Title = before.Status, before.Code, before.File, before.Title
 		case !AtLeast(before.Status, e.Status):
 			u.Raised = append(u.Raised, e)
 		}
-		if before != nil && f.Evidence != nil && byCheck[f.ID] == nil { // what check would name is not known
+		if before != nil && f.Evidence != nil && byCheck[f.ID] == nil { // the functions of check are not known
 			e.Also = before.Also
 		}
 		entries[e.ID] = e
@@ -107,7 +107,7 @@ func (b *Baseline) Accept(findings, checked []*finding.Finding, isGone func(Entr
 	return u
 }
 
-// entryOf returns the entry of f; check is what check says of it now, nil if it does not find it.
+// entryOf returns the entry of f. check is the same finding as check reports it now, or nil.
 func entryOf(f, check *finding.Finding) Entry {
 	e := Entry{ID: f.ID, SameAs: f.SameAs, Status: f.Status, Also: furtherFunctions(f),
 		Runs: f.Status == finding.Suspected && check == nil, Code: f.Code, Title: f.Title}
@@ -152,7 +152,7 @@ func parseBaseline(data []byte) (*Baseline, error) {
 		return nil, at(int64(1+bytes.Index(data, []byte(`"version"`))), "it has version %d, and this Interlock reads %d",
 			b.Version, baselineVersion)
 	}
-	// What it means: each entry is one finding, as far as it was proven.
+	// Each entry is one finding with its status.
 	seen, places := map[string]bool{}, entryPlaces(data)
 	for i, e := range b.Entries {
 		begin := int64(0)
@@ -206,12 +206,12 @@ func (b *Baseline) Format() []byte {
 	return buf.Bytes()
 }
 
-// furtherFunctions lists the functions in which a check found what f says, besides that of its first place: checks put
-// all places of one variable into one finding, whose id is that of the first two. Where a run has shown f, what it
-// has passed is no such list. Accesses that hold what the second one holds are there for comparison.
+// furtherFunctions lists the further functions, besides that of its first place, in which a check found the fault f:
+// checks put all places of one variable into one finding, with the id of the first two. The places of a finding that a
+// run has shown are no such list. Accesses with the locks of the second place are there for comparison.
 //
 //	read of b.n in Get, holding no lock        the first place
-//	write of b.n in Put, holding b.mu          what it conflicts with
+//	write of b.n in Put, holding b.mu          the conflicting access
 //	read of b.n in Len, holding no lock        a further function
 func furtherFunctions(f *finding.Finding) (all []string) {
 	if f.Evidence != nil {
@@ -245,8 +245,8 @@ func (b *Baseline) uncovered(f *finding.Finding) []string {
 	return slices.DeleteFunc(furtherFunctions(f), func(fn string) bool { return slices.Contains(e.Also, fn) })
 }
 
-// covers reports whether f was accepted as what it is now. A suspicion that was accepted and that a run
-// confirms is news, and so is the same fault in one more function.
+// covers reports whether f was accepted in its present form. A suspicion that was accepted and that a run
+// confirms now is news, and so is the same fault in one more function.
 func (b *Baseline) covers(f *finding.Finding) bool {
 	e := b.entryFor(f)
 	return e != nil && AtLeast(e.Status, f.Status) && len(b.uncovered(f)) == 0

@@ -64,7 +64,7 @@ func git(ctx context.Context, dir string, args ...string) ([]byte, error) {
 	return out, err
 }
 
-// readDiff reads a unified diff whose names have no prefix.
+// readDiff reads a unified diff that has names without a prefix.
 func readDiff(text []byte) (*Changes, error) {
 	c := &Changes{lines: map[string][]span{}, whole: map[string]bool{}}
 	files, err := diff.ParseMultiFileDiff(text)
@@ -77,7 +77,7 @@ func readDiff(text []byte) (*Changes, error) {
 		for _, h := range f.Hunks {
 			from := int(h.NewStartLine)
 			to := from + int(h.NewLines)
-			if h.NewLines == 0 { // lines went away behind this one: it and the next are what is left of the place
+			if h.NewLines == 0 { // lines were deleted after this one: it and the next stand for the place
 				to = from + 2
 			}
 			c.lines[name] = append(c.lines[name], span{from, to})

@@ -1,10 +1,10 @@
-// Package audit keeps an audit in a folder: what its runs have shown so far, so that an audit that was interrupted or
-// killed goes on where it ended; its reports and patches; and what has changed since an earlier one.
+// Package audit keeps an audit in a folder: the results of its runs so far, so that an audit that was interrupted or
+// killed goes on where it ended; its reports and patches; and the changes since an earlier audit.
 //
 // An audit is made in this order:
 //
 //	Open      the folder, which nobody else writes then
-//	Begin     decides what of an earlier audit still holds
+//	Begin     decides which results of an earlier audit still hold
 //	Runs      the tests, package by package
 //	Patch     tries patches, each by itself
 //	Compare   with the audit before
@@ -43,7 +43,7 @@ const (
 	Patches  = "patches"
 )
 
-// What the next start reads. Each file is replaced in one step, so that a kill leaves it whole.
+// The files that the next start reads. Each is replaced in one step, so that a kill leaves it whole.
 const (
 	stateFolder = ".state"
 	headerFile  = "audit.json"
@@ -58,15 +58,15 @@ type Audit struct {
 	lock  io.Closer
 	head  header
 	parts []*part
-	plain map[string]time.Duration // what the tests of a package take without noise, where it is known
+	plain map[string]time.Duration // of the tests of a package without noise, if it is known
 	fixes map[string]*finding.Fix  // by groupKey
 	// Damaged are sentences on files of the folder that could not be read.
 	Damaged []string
 }
 
-// header is what the state says of its audit.
+// header describes the audit that the state belongs to.
 type header struct {
-	Key      string            `json:"key"` // of what the audit was made from
+	Key      string            `json:"key"` // of the inputs of the audit
 	Seed     uint64            `json:"seed"`
 	Began    time.Time         `json:"began"`
 	Finished bool              `json:"finished"`
@@ -81,7 +81,7 @@ type earlier struct {
 	Files    map[string]string `json:"files"`
 }
 
-// part is what one campaign of one package has shown.
+// part is the result of one campaign of one package.
 type part struct {
 	Package string           `json:"package"`
 	Result  *campaign.Result `json:"result"`
@@ -157,7 +157,7 @@ func (a *Audit) write(name string, v any) error {
 	return nil
 }
 
-// Inputs are what an audit is made from: if one differs, it begins anew.
+// Inputs are the inputs of an audit: if one differs, it begins anew.
 type Inputs struct {
 	Key   string
 	Files map[string]string // checksums of the sources, by path from the module's root
@@ -171,7 +171,7 @@ func InputsOf(m *build.Module, with ...string) Inputs {
 			in.Files[filepath.ToSlash(m.Rel(name))] = fmt.Sprintf("%x", sha256.Sum256(src))
 		}
 	}
-	for _, name := range []string{"go.mod", "go.sum", "go.work"} { // what it depends on
+	for _, name := range []string{"go.mod", "go.sum", "go.work"} { // the versions of its dependencies
 		if data, err := os.ReadFile(filepath.Join(m.Root, name)); err == nil {
 			in.Files[name] = fmt.Sprintf("%x", sha256.Sum256(data))
 		}
@@ -194,7 +194,7 @@ func (a *Audit) Begin(in Inputs, seed uint64, now time.Time) (resumed bool, err 
 	a.head = header{Key: in.Key, Seed: seed, Began: now.UTC().Truncate(time.Second), Files: in.Files}
 	before, err := os.ReadFile(filepath.Join(a.Dir, Findings))
 	if err == nil {
-		// What cannot be compared with is said before hours of work.
+		// A report that cannot be read for the comparison is an error now, not after hours of work.
 		if _, err := report.ReadFindings(filepath.Join(a.Dir, Findings)); err != nil {
 			a.head = old
 			return false, fmt.Errorf("comparing with the audit before: %w; take that file back, or remove it to compare with "+
@@ -206,8 +206,8 @@ func (a *Audit) Begin(in Inputs, seed uint64, now time.Time) (resumed bool, err 
 	} else if errors.Is(err, fs.ErrNotExist) {
 		err = nil
 	}
-	// The header comes last of what goes and first of what comes: a kill in between leaves no part of the old audit
-	// to the new one.
+	// The old header is removed last, and the new one is written first: after a kill in between no part of the old
+	// audit is taken for one of the new.
 	parts, globbed := filepath.Glob(a.state(partPattern))
 	err = errors.Join(err, globbed)
 	for _, name := range append(parts, a.state(fixesFile)) {
@@ -221,9 +221,9 @@ func (a *Audit) Begin(in Inputs, seed uint64, now time.Time) (resumed bool, err 
 	return false, a.write(headerFile, &a.head)
 }
 
-// compareWith keeps what the new audit is compared with: the findings in the folder, those of the audit old. If old
-// was ended before it wrote any, they are those of the audit that it was to be compared with; and if it was never
-// finished, one that was says more.
+// compareWith keeps the findings that the new audit is compared with: those in the folder, of the audit old. They are
+// the findings that old was to be compared with if old ended before it wrote any, or if it was never finished and the
+// one before it was.
 func (a *Audit) compareWith(old *header, findings []byte) error {
 	if old.Before != nil && !old.Finished {
 		kept, err := os.ReadFile(a.state(earlierFile))
@@ -236,7 +236,7 @@ func (a *Audit) compareWith(old *header, findings []byte) error {
 	return report.WriteFile(a.state(earlierFile), findings)
 }
 
-// resume reads what the audit in the folder has done.
+// resume reads the results of the audit in the folder.
 func (a *Audit) resume() error {
 	names, err := filepath.Glob(a.state(partPattern))
 	if err != nil {

@@ -9,8 +9,8 @@ import (
 	"github.com/interlock-go/interlock/cmd/internal/report"
 )
 
-// Compare returns what has changed since the audit before, nil if there was none: by the ids, which survive edits
-// elsewhere. accepted are findings of now that are not reported. It is an error if the findings of the audit
+// Compare returns the changes since the audit before, or nil if there was none. It compares by the ids, which survive
+// edits elsewhere. accepted are findings of now that are not reported. It is an error if the findings of the audit
 // before cannot be read.
 //
 // That a finding is gone does not mean that somebody has mended it: a race that a run showed may not have shown itself
@@ -29,7 +29,7 @@ func (a *Audit) Compare(now, accepted []*finding.Finding) (*report.Comparison, e
 	if !a.head.Before.Began.IsZero() {
 		c.Since = a.head.Before.Began.Format("2006-01-02 15:04 UTC")
 	}
-	// What is here now was there, or is new. That a suspicion is a bug is new, too.
+	// Each finding of now was there before, or is new. A suspicion that is confirmed now is new, too.
 	was := map[string]*finding.Finding{}
 	for _, f := range before {
 		was[f.ID] = f
@@ -46,7 +46,7 @@ func (a *Audit) Compare(now, accepted []*finding.Finding) (*report.Comparison, e
 	for _, f := range accepted {
 		delete(was, f.ID)
 	}
-	// What was there is gone, for one reason or another.
+	// Each finding of before that is left is gone, for one of several reasons.
 	for _, f := range before {
 		switch {
 		case was[f.ID] == nil:

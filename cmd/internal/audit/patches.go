@@ -17,9 +17,8 @@ import (
 	"github.com/interlock-go/interlock/cmd/internal/trial"
 )
 
-// Patch tries a patch for each cause of the findings, those that are proven best first, and sets their fixes. The
-// patches of an audit that this one goes on with are not tried again. The sentences returned name what was not
-// tried, since ctx has ended.
+// Patch tries a patch for each cause of the findings, the best proven first, and sets their fixes. It does not try the
+// patches of a resumed audit again. The sentences returned name the causes that were not tried, since ctx has ended.
 func (a *Audit) Patch(ctx context.Context, o trial.Options, p *progress.Reporter) (cut []string, err error) {
 	all := o.Findings
 	var open []*finding.Finding
@@ -64,7 +63,7 @@ func (a *Audit) Patch(ctx context.Context, o trial.Options, p *progress.Reporter
 			}
 		}
 	}
-	// What has no fix now was not tried.
+	// A group without a fix was not tried.
 	for _, group := range trial.Groups(open) {
 		if group[0].Fix == nil {
 			cut = append(cut, fmt.Sprintf("no patch was tried for %s %s (%s)", group[0].Code, group[0].Title, group[0].ID))

@@ -20,22 +20,22 @@ import (
 type RunOptions struct {
 	Built    *testrun.Built
 	Settings testrun.Settings // Runs and Seed are those of each package
-	Config   campaign.Config  // what Settings leave open
+	Config   campaign.Config  // the options that are not in Settings
 	Deadline time.Time        // when the last run has to be over
 	Progress *progress.Reporter
 }
 
-// Ran is what the tests of all packages have shown, those of an audit that this one goes on with included.
+// Ran has the results of the tests of all packages, with those of a resumed audit.
 type Ran struct {
 	*campaign.Result
 	Complete bool
-	// Cut are sentences on packages that the budget left with fewer runs, Problems on those whose tests could not be
-	// run.
+	// Cut are sentences on packages that the budget left with fewer runs, Problems on packages with tests that could
+	// not be run.
 	Cut, Problems []string
 }
 
-// Runs runs the tests package by package. Each has the same share of the time that is left; what one does not need
-// is there for the others, in a further round. A package that fails stops no other.
+// Runs runs the tests package by package. Each has the same share of the time that is left; the others use the rest of
+// a share in a further round. A package that fails does not stop the others.
 func (a *Audit) Runs(ctx context.Context, o RunOptions) (*Ran, error) {
 	left := slices.DeleteFunc(slices.Clone(o.Built.Binaries), func(b build.Binary) bool { return b.Path == "" })
 	total, ran := len(left), &Ran{}

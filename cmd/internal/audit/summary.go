@@ -59,7 +59,7 @@ func (s *summary) text() string {
 	return s.b.String()
 }
 
-// since writes what has changed.
+// since writes the changes.
 func (s *summary) since() {
 	c := s.r.Earlier
 	if c == nil {
@@ -80,7 +80,7 @@ func (s *summary) since() {
 // maxShown is how many rows or lines one part of the summary has: the page has all.
 const maxShown = 50
 
-// findings is one row for each cause, what is proven best first.
+// findings writes one row for each cause, the best proven first.
 func (s *summary) findings() {
 	causes := s.r.Causes()
 	if len(causes) == 0 {
@@ -108,7 +108,7 @@ func (s *summary) findings() {
 	}
 }
 
-// patchOf returns what there is to mend f.
+// patchOf returns the cell on the patch for f.
 func (s *summary) patchOf(f *finding.Finding) string {
 	for _, p := range s.patches {
 		if p.Fix == f.Fix {
@@ -144,7 +144,7 @@ func (s *summary) fixes() {
 	}
 }
 
-// gaps writes what was not covered, in short.
+// gaps writes the code and tests that were not covered, in short.
 func (s *summary) gaps() {
 	gaps := s.r.Gaps()
 	if len(gaps) == 0 {

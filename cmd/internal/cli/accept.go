@@ -70,7 +70,7 @@ func (o *acceptFlags) check(c *call) (err error) {
 	return nil
 }
 
-// apply takes accepted findings out of the report, whose counts say how many.
+// apply takes accepted findings out of the report and counts them there.
 func (o *acceptFlags) apply(c *call, r *report.Report, vet *driver.Result) error {
 	_, err := o.sort(c, r, vet)
 	return err
@@ -258,8 +258,8 @@ func (o *baselineOptions) run(c *call) int {
 	return o.accept(c, r, res)
 }
 
-// accept writes the baseline that covers what was found, or what is in the report of -from. What it lists already and
-// this command cannot judge stays.
+// accept writes a baseline that covers the findings: those of this call, or those in the report of -from. Old entries
+// that this command cannot judge stay.
 func (o *baselineOptions) accept(c *call, r *report.Report, res *driver.Result) int {
 	b, err := accept.ReadBaseline(o.file)
 	if accept.IsMissing(err) {
@@ -283,7 +283,7 @@ func (o *baselineOptions) accept(c *call, r *report.Report, res *driver.Result) 
 	return c.uncompiled(res.Uncompiled, verdict(r, 0, false))
 }
 
-// describe returns in a line what has become of the baseline.
+// describe returns one line about the changes to the baseline.
 func (o *baselineOptions) describe(b *accept.Baseline, u accept.Update) string {
 	s := fmt.Sprintf("%s listed in %s", report.Count(len(b.Entries), "finding"), o.file)
 	switch n := len(u.Added); {
@@ -328,7 +328,7 @@ func (o *baselineOptions) isGone(r *report.Report, res *driver.Result, e accept.
 	return e.ByReading() && len(r.Problems) == 0 && res.Uncompiled == "" && analysed(r.Root, res, e.File)
 }
 
-// compare reports what is new, and the stale entries.
+// compare reports new findings, and stale entries.
 func (o *baselineOptions) compare(c *call, r *report.Report, res *driver.Result) int {
 	b, err := accept.ReadBaseline(o.file)
 	if accept.IsMissing(err) {
@@ -336,7 +336,7 @@ func (o *baselineOptions) compare(c *call, r *report.Report, res *driver.Result)
 	} else if err != nil {
 		return c.usage("%v", err)
 	}
-	// What is gone is judged by all findings, what is new by those that are left.
+	// An entry is gone if no finding at all needs it; a finding is new if no entry covers it.
 	gone, rest := b.Without(r.Findings, func(e accept.Entry) bool { return o.isGone(r, res, e) })
 	flags := acceptFlags{baseline: o.file, given: b}
 	if err := flags.apply(c, r, res); err != nil {

@@ -119,11 +119,11 @@ type auditing struct {
 	plan planner.Options
 	ran  *audit.Ran
 	done *testrun.Done
-	cut  []string // what there was no time for
+	cut  []string // sentences about work that the budget left undone
 }
 
 func (a *auditing) run() int {
-	// The static side, and what was done before.
+	// The static side, and the state of an earlier audit in the folder.
 	pl, err := a.begin()
 	a.progress.Clear()
 	if err != nil {
@@ -165,7 +165,7 @@ func (a *auditing) begin() (*planner.Planned, error) {
 	if err != nil {
 		return nil, err
 	}
-	p.Programs = true // what a run refutes is not refuted for programs
+	p.Programs = true // a finding that tests cannot reach may still concern a main function
 	p.Tests, p.Turn, p.BuildFlags = true, a.seed, append(p.BuildFlags, a.flags.Build...)
 	a.plan = p
 	ctx, cancel := context.WithDeadlineCause(a.ctx, a.deadline, errBudget)
@@ -235,7 +235,7 @@ func (a *auditing) tests(pl *planner.Planned) error {
 	return nil
 }
 
-// fill puts into the report what was found.
+// fill puts the findings into the report.
 func (a *auditing) fill(r *report.Report, pl *planner.Planned) *testrun.Results {
 	if a.done == nil { // the tests could not be built
 		r.Findings, r.Problems = pl.Vet.Findings, append(r.Problems, pl.Vet.Problems...)
@@ -257,7 +257,7 @@ func (a *auditing) patch(r *report.Report, pl *planner.Planned, shown *testrun.R
 	ctx, cancel := context.WithDeadline(a.ctx, a.deadline)
 	defer cancel()
 	p := a.plan
-	p.Whole = false // what is tried concerns one variable
+	p.Whole = false // a patch concerns one variable
 	o := trial.Options{
 		Plan: p, Settings: a.settings(a.call), Flags: a.flags, Module: pl.Module, Findings: r.Findings, Known: shown.Joined,
 		Dir: r.Dir, Depth: a.verify,
@@ -293,7 +293,7 @@ func (a *auditing) write(r *report.Report, accepted []accept.Accepted) error {
 	return nil
 }
 
-// print prints in a few lines what was found, and where to read more.
+// print prints the findings in a few lines, and the files with the rest.
 func (a *auditing) print(r *report.Report) {
 	for _, f := range r.Findings {
 		if f.Status != finding.Suspected {

@@ -61,8 +61,8 @@ var campaignExportCommand = command{
 	options: func() runner { return flagless(runCampaignExport) },
 }
 
-// openOnly opens the record that the command line names, and nothing else. With an exit code other than exitClean,
-// what is wrong has been reported.
+// openOnly opens the record that is the only argument of the command line. It reports the error behind an exit code
+// other than exitClean.
 func (c *call) openOnly(command string) (*record.Record, int) {
 	if len(c.packages) != 1 {
 		return nil, c.usage("%s takes one file: `interlock %s campaign.db`", command, command)

@@ -130,7 +130,7 @@ func (o *lspOptions) run(c *call) int {
 	return exitClean
 }
 
-// repositorySettings returns what the file of settings around a module has for check.
+// repositorySettings returns the settings of check in the file of settings around a module.
 func repositorySettings(root string) (r lsp.Repository, err error) {
 	file, err := (&common{dir: root}).readConfig()
 	if err != nil {

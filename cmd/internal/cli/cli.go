@@ -1,5 +1,5 @@
 // Package cli holds the commands of interlock: it reads flags, wires the
-// rooms of the house together, and turns what they return into a report and
+// rooms of the house together, and turns their results into a report and
 // an exit code. Only this package and the report package write to the user.
 //
 // Results go to standard output, progress and problems to standard error.
@@ -83,7 +83,7 @@ func run(ctx context.Context, stdout, stderr io.Writer, args []string) int {
 	}
 	switch {
 	case first == "":
-	case cmd.takesPackages(): // whose own -C it is: the settings are looked for from there
+	case cmd.takesPackages(): // it has a -C of its own: the settings are looked for from there
 		args = append([]string{"-C", first}, args...)
 	default:
 		if err := os.Chdir(first); err != nil {
@@ -153,7 +153,7 @@ func leadingFolder(args []string) (dir string, rest []string, ok bool) {
 	return "", args, false
 }
 
-// unknownCommand returns what to do about a command that is not there.
+// unknownCommand returns the message about a command that does not exist, with the next step.
 func unknownCommand(name string) string {
 	return fmt.Sprintf("unknown command %q%s; `interlock help` lists the commands", name,
 		suggest.Hint(name, commandNames()))
@@ -204,21 +204,21 @@ func (c *call) guarded(cmd runner) (code int) {
 	return cmd.run(c)
 }
 
-// close removes what the command has left in temporary folders.
+// close removes the temporary folders of the command.
 func (c *call) close() {
 	for _, closer := range slices.Backward(c.closers) {
 		c.closeLater(closer)
 	}
 }
 
-// closeLater closes what a command has used, and reports what went wrong.
+// closeLater closes closer when the command ends, and reports an error.
 func (c *call) closeLater(closer io.Closer) {
 	if err := closer.Close(); err != nil {
 		c.warn(err.Error())
 	}
 }
 
-// makePlan makes a plan, whose module is closed when the command has ended.
+// makePlan makes a plan. Its module is closed when the command has ended.
 func (c *call) makePlan(o planner.Options) (*planner.Planned, error) {
 	pl, err := planner.Make(c.ctx, o)
 	if pl != nil {
@@ -227,8 +227,8 @@ func (c *call) makePlan(o planner.Options) (*planner.Planned, error) {
 	return pl, err
 }
 
-// still returns what keeps the go commands of this call from writing into the
-// user's tree.
+// still returns the settings that keep the go commands of this call from writing
+// into the user's tree.
 func (c *call) still() (*build.Still, error) {
 	if c.kept != nil {
 		return c.kept, nil
@@ -245,7 +245,7 @@ func (c *call) still() (*build.Still, error) {
 // there.
 func (c *call) usageOf(err error) int { return c.usage("%v", c.placed(err)) }
 
-// usage reports in one line what is wrong with the command line.
+// usage reports a fault of the command line in one line.
 func (c *call) usage(format string, args ...any) int {
 	c.warn(fmt.Sprintf(format, args...))
 	return exitUsage

@@ -21,12 +21,12 @@ import (
 // command is one command of the tool.
 type command struct {
 	name  string
-	args  string // what follows the name in the usage line
+	args  string // the part of the usage line behind the name
 	short string // one line
-	long  string // what it does, for a stranger
-	// examples holds pairs: a command line, and what it is for.
+	long  string // the description, for a stranger
+	// examples holds pairs: a command line and its purpose.
 	examples [][2]string
-	fails    string // what ends it in exit code 1; empty if nothing does
+	fails    string // the reasons for exit code 1; empty if there are none
 	tests    bool   // takes `-- go test flags`
 	program  bool   // takes one package, and behind it the arguments of a program
 	// own names flags that mean something else to other commands: the file of settings sets them below the command
@@ -69,7 +69,7 @@ func find(name string) *command {
 	return nil
 }
 
-// common holds what the command lines of all commands share.
+// common holds the flags and arguments that all commands share.
 type common struct {
 	dir       string
 	tags      string
@@ -168,7 +168,7 @@ func parseWith(c *command, args []string, file *config.Config) (in *common, own 
 	}
 }
 
-// fits returns what is wrong with flags that do not fit each other.
+// fits returns an error if some flags exclude each other.
 func fits(own runner) error {
 	if o, ok := own.(interface{ fit() error }); ok {
 		return o.fit()
@@ -210,8 +210,8 @@ func wrongKind(fs *flag.FlagSet, dir string) (err error) {
 	return err
 }
 
-// withHint adds to an error on an unknown flag which one may have been meant, and to one on a time what is wanted. For
-// flags of go test there is other advice.
+// withHint adds advice to an error: to that of an unknown flag the similar one that exists, to that of a time the form
+// of a time. The error about a flag of go test stays as it is: testflags.Advise words it.
 func withHint(fs *flag.FlagSet, err error) error {
 	if m := badValue.FindStringSubmatch(err.Error()); m != nil && m[3] == "parse error" && isTime(fs.Lookup(m[2])) {
 		return fmt.Errorf("invalid value %q for flag -%s: want a time with its unit, such as 30s or 10m", m[1], m[2])
@@ -224,10 +224,10 @@ func withHint(fs *flag.FlagSet, err error) error {
 	return err
 }
 
-// badValue matches what package flag says of a value.
+// badValue matches the error of package flag about a value.
 var badValue = regexp.MustCompile(`^invalid (?:boolean )?value "(.*)" for (?:flag )?-?([^:]+): (.*)$`)
 
-// clearer words an error of package flag as one of ours: the flag first, and what to write instead.
+// clearer words an error of package flag as one of ours: the flag first, and then a value that would be right.
 func clearer(err error) string {
 	text := err.Error()
 	if name, unknown := strings.CutPrefix(text, "flag provided but not defined: "); unknown {
@@ -249,7 +249,7 @@ func clearer(err error) string {
 	return fmt.Sprintf("-%s %s: %s", strings.TrimLeft(m[2], "-"), m[1], why)
 }
 
-// needsWord reports that a command needs the word of one below it, and what each does.
+// needsWord reports that a command needs the name of a subcommand, and lists the subcommands.
 func (c *call) needsWord(name string) int {
 	var below []string
 	for _, s := range subcommands() {

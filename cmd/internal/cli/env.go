@@ -63,7 +63,7 @@ func (o *envOptions) declare(fs *flag.FlagSet) {
 	declareStrength(fs, &o.strength)
 }
 
-// recorded is what report needs to know of an env: file recordName in its folder.
+// recorded is the file recordName in the folder of an env, which report reads.
 type recorded struct {
 	Root     string             `json:"root"`
 	Path     string             `json:"path"`
@@ -100,7 +100,8 @@ type lastingBuild struct {
 	builds, runs []string
 }
 
-// prepare lays an instrumented build out. Without one the exit code says why; with one it is that of what was left out.
+// prepare lays an instrumented build out. If it returns no build, the exit code is that of the error; otherwise it is
+// exitPartial where something was left out.
 func (o *envOptions) prepare(c *call) (*lastingBuild, int) {
 	defer c.progress.Clear()
 	// The plan, and the rewritten files.
@@ -130,7 +131,7 @@ func (o *envOptions) prepare(c *call) (*lastingBuild, int) {
 	}
 	c.warn(pl.Vet.Problems...)
 	c.warn(testrun.LeftAlone(ws)...)
-	// What the go command and the monitor need.
+	// The environment of the go command and of the monitor.
 	builds, covers := ws.CoverEnv()
 	if !covers {
 		c.warn("with -cover, packages will not be monitored: GOFLAGS holds a -toolexec")
@@ -180,7 +181,7 @@ func (m *lastingBuild) isProgram(c *call) error {
 	if out, err := cmd.Output(); err == nil && string(out) != "main\n" {
 		return gocmd.Refuse(c.packages[0]+" is no program", "name one package main, such as ./cmd/server")
 	}
-	return nil // what the go command has against it, the build says
+	return nil // the build will report an error of the go command
 }
 
 var buildCommand = command{
@@ -275,7 +276,7 @@ func (o *runOptions) run(c *call) int {
 		return c.failed(err)
 	}
 	failed := o.execute(c, m, program)
-	// An interrupt ends the program, and is no reason not to report what it showed.
+	// An interrupt ends the program. Its findings so far are still reported.
 	after := *c
 	after.ctx = context.WithoutCancel(c.ctx)
 	return max(code, o.report(&after, m.dir, failed))
@@ -292,7 +293,7 @@ func (o *runOptions) execute(c *call, m *lastingBuild, program string) bool {
 	err := cmd.Start()
 	if err == nil {
 		defer killAtSecond(c.ctx, cmd.Process)()
-		// A terminal interrupts the program as well; what was sent to this process alone is passed on.
+		// A terminal interrupts the program as well. A signal to this process alone is passed on.
 		stop := context.AfterFunc(c.ctx, func() {
 			if cause := context.Cause(c.ctx); strings.HasPrefix(cause.Error(), syscall.SIGTERM.String()) {
 				cmd.Process.Signal(syscall.SIGTERM)
@@ -310,9 +311,8 @@ func (o *runOptions) execute(c *call, m *lastingBuild, program string) bool {
 	return true
 }
 
-// killAtSecond kills the process at the first interrupt behind the one that ends ctx: what does not end by an interrupt
-// is not to outlive this process, and is to be reported on. A further one ends this process. The caller calls stop
-// when the process has ended.
+// killAtSecond kills the process at the next interrupt after the one that ended ctx: a program that ignores interrupts
+// must not outlive this process. A third interrupt ends this process. Stop is called when the process has ended.
 func killAtSecond(ctx context.Context, p *os.Process) (stop func()) {
 	ended := make(chan struct{})
 	go func() {
@@ -333,7 +333,7 @@ func killAtSecond(ctx context.Context, p *os.Process) (stop func()) {
 	return func() { close(ended) }
 }
 
-// Variables that hold what env has replaced.
+// Variables that hold the values which env has replaced.
 const (
 	outerGOFLAGS = "INTERLOCK_OUTER_GOFLAGS"
 	outerGOWORK  = "INTERLOCK_OUTER_GOWORK"
@@ -417,7 +417,7 @@ func (o *reportOptions) report(c *call, dir string, failed bool) int {
 		return c.usage("%v", err)
 	}
 	ws := build.Reopened(rec.Root, rec.Path)
-	// What env recorded stands for the plan that the runs were made with.
+	// The record of env stands for the plan that the runs were made with.
 	vet := &driver.Result{Root: rec.Root, Findings: rec.Findings, Ignores: rec.Ignores}
 	d := &testrun.Done{Built: &testrun.Built{
 		Planned: &planner.Planned{Vet: vet, Beside: rec.Beside, Module: ws.Module, Plan: rec.Plan}, Workspace: ws,

@@ -24,7 +24,7 @@ import (
 	"github.com/interlock-go/interlock/dynamic/gocmd"
 )
 
-// Exit codes: see exitCodes for what they mean.
+// Exit codes; exitCodes has their meanings.
 const (
 	exitClean       = 0
 	exitFindings    = 1
@@ -33,15 +33,15 @@ const (
 	exitInterrupted = 130
 )
 
-// exitCodes is the one table of exit codes: help prints the short texts, docs/ci.md, docs/architecture.md and the man
-// page have the whole, with what ends each command in 1, which its help has too (go test ./cmd/internal/cli -update).
+// exitCodes is the one table of exit codes: help prints the short texts; docs/ci.md, docs/architecture.md and the man
+// page have the long ones, and for each command the reasons for exit code 1 (go test ./cmd/internal/cli -update).
 //
-// Findings take precedence over almost everything else that went wrong, because a
+// Findings take precedence over almost every other error, because a
 // finding stays true however the command ended. Packages that do not compile are the
 // exception: a program that reads the code as "these are the findings" has to know
 // that a part was not analysed. Tests that fail only under noise do not fail the build unless asked for:
 // each order that noise causes is one that a loaded machine may cause too, but nothing
-// distinguishes a test that depends on timing from one whose own check has caught a bug, and
+// distinguishes a test that depends on timing from one that has caught a bug by its own check, and
 // a build that is red for a test that passes elsewhere is switched off.
 var exitCodes = []exitCode{
 	{exitClean, "done, and nothing fails the build", ""},
@@ -60,7 +60,7 @@ var exitCodes = []exitCode{
 		"an interrupt while `run` runs the program ends the program alone, and its findings are reported"},
 }
 
-// What ends several commands in 1.
+// Reasons for exit code 1 that several commands have.
 const (
 	suspectedFails = "suspected findings and stronger ones, or those that `-fail-on` names"
 	confirmedFails = "confirmed findings, or those that `-fail-on` names"
@@ -73,7 +73,7 @@ type exitCode struct {
 	short, long string
 }
 
-// text returns what a code means, at length.
+// text returns the long meaning of a code.
 func (e *exitCode) text() string {
 	if e.long == "" {
 		return e.short
@@ -81,7 +81,7 @@ func (e *exitCode) text() string {
 	return e.short + ": " + e.long
 }
 
-// newReport begins the report of a command on the main module at root, whose path is module where that is known.
+// newReport begins the report of a command on the main module at root. module is its path, if that is known.
 func (c *call) newReport(command, root, module string) *report.Report {
 	dir, err := os.Getwd()
 	if err != nil {
@@ -200,15 +200,14 @@ func verdict(r *report.Report, left int, testsFailed bool) int {
 	return exitClean
 }
 
-// warn writes sentences to standard error, where nothing in them acts on a terminal: they hold names of files and
-// what other programs have printed.
+// warn writes sentences to standard error, without the control characters that names of files may hold.
 func (c *call) warn(sentences ...string) {
 	for _, s := range sentences {
 		fmt.Fprintf(c.stderr, "interlock: %s\n", harmless(s))
 	}
 }
 
-// harmless returns the lines of s without what would act on a terminal, or a newline at the end.
+// harmless returns the lines of s without control characters, and without a newline at the end.
 func harmless(s string) string {
 	lines := strings.Split(strings.TrimRight(s, "\n"), "\n")
 	for i, line := range lines {
@@ -288,8 +287,8 @@ func (c *call) uncompiled(output string, code int) int {
 	return exitIncomplete
 }
 
-// compiler shows what the compiler said of packages that do not compile, and
-// what follows from it.
+// compiler shows the compiler's errors about packages that do not compile, and
+// then the sentence so, their consequence.
 func (c *call) compiler(output, so string) {
 	fault, broken := machinefault.Find(output)
 	if !broken {
@@ -307,7 +306,7 @@ func (c *call) compiler(output, so string) {
 	c.warn(so)
 }
 
-// compilerOutput returns what the compiler said, if that is the cause of err.
+// compilerOutput returns the output of the compiler, if that is the cause of err.
 func compilerOutput(err error) (string, bool) {
 	var b *build.CompileError
 	var d *driver.CompileError

@@ -204,7 +204,7 @@ func (o *fixOptions) run(c *call) int {
 	return c.uncompiled(found.planned.Uncompiled(), o.finish(c, r, found.testsFail))
 }
 
-// found is what is to be patched, and where it comes from.
+// found holds the findings to patch, and their source.
 type found struct {
 	report    *report.Report
 	planned   *planner.Planned
@@ -222,8 +222,8 @@ func (f *found) close(c *call) {
 	}
 }
 
-// find reads the findings, or makes them as test does. What is to be closed is
-// returned with an error too.
+// find reads the findings, or makes them as test does. The result must be closed,
+// also if there is an error.
 func (o *fixOptions) find(c *call, p planner.Options, flags testflags.Flags) (*found, error) {
 	if o.from != "" {
 		return o.read(c, p)
@@ -313,7 +313,7 @@ func (o *fixOptions) deliver(c *call, made *trial.Patches, r *report.Report) err
 	return o.printPatches(c, made, r)
 }
 
-// printPatches prints the patches, below a comment that says of each what was checked, and behind the drafts.
+// printPatches prints the drafts and then the patches, each below a comment that lists the checks it has passed.
 func (o *fixOptions) printPatches(c *call, made *trial.Patches, r *report.Report) error {
 	diff, err := made.Diff()
 	if err != nil {
@@ -413,7 +413,7 @@ func alike(findings []*finding.Finding, f *finding.Finding) string {
 	return " that corrects this and what is at " + strings.Join(others, ", ")
 }
 
-// finish reports what became of each finding, and returns the exit code.
+// finish reports the outcome of each finding, and returns the exit code.
 func (o *fixOptions) finish(c *call, r *report.Report, testsFailed bool) int {
 	c.settle(r)
 	// One line a finding, and its fate below it.
@@ -447,7 +447,7 @@ func (o *fixOptions) finish(c *call, r *report.Report, testsFailed bool) int {
 		}
 		fmt.Fprintf(c.stderr, "%s\n    %s\n", report.Clean(r.Line(f)), harmless(fate))
 	}
-	// What the silence means where there is little to print.
+	// Short output needs a sentence about its meaning.
 	switch {
 	case r.Interrupted && len(r.Findings) == 0:
 		c.warn("interrupted, with no finding so far")

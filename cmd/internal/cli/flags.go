@@ -50,7 +50,7 @@ func probe(out report.Outputs) error {
 	return nil
 }
 
-// planFlags say what the plan is made from.
+// planFlags are the flags of the plan.
 type planFlags struct {
 	sections sectionKinds
 	deps     []string
@@ -176,7 +176,7 @@ func (o *campaignFlags) declare(fs *flag.FlagSet) {
 	o.declareNoise(fs)
 }
 
-// declareNoise declares what declare does, without -budget.
+// declareNoise declares the flags of declare except -budget.
 func (o *campaignFlags) declareNoise(fs *flag.FlagSet) {
 	o.declareRuns(fs)
 	fs.Func("prob", "hold a goroutine in this `number` of 1000 cases in which it could be held (default 1000); with 0, "+
@@ -219,7 +219,7 @@ func refuse(fs *flag.FlagSet, name string, fault func() error) {
 	f.Value = tested{f.Value.(flag.Getter), fault}
 }
 
-// within is refuse for a number outside of a range; what says what the number counts.
+// within is refuse for a number outside of a range; what is the unit of the number.
 func within(fs *flag.FlagSet, name string, n *int, least, most int, what string) {
 	refuse(fs, name, func() error {
 		if *n >= least && *n <= most {
@@ -238,7 +238,7 @@ type tested struct {
 	fault func() error
 }
 
-// Set sets the value, and returns what is wrong with it.
+// Set sets the value, and returns an error about a wrong one.
 func (t tested) Set(s string) error {
 	if err := t.Getter.Set(s); err != nil {
 		return err
@@ -321,7 +321,7 @@ func (o *campaignFlags) settings(c *call) testrun.Settings {
 		Verbose: c.verbose}
 }
 
-// flagFault is what is wrong with a flag beside others.
+// flagFault is the error about a flag that others exclude.
 type flagFault struct {
 	flag string
 	why  string // ends a sentence that begins with the flag
@@ -329,5 +329,5 @@ type flagFault struct {
 
 func misfit(flag, why string, args ...any) error { return &flagFault{flag, fmt.Sprintf(why, args...)} }
 
-// Error names the flag and what is wrong.
+// Error names the flag and the reason.
 func (f *flagFault) Error() string { return "-" + f.flag + " " + f.why }

@@ -82,7 +82,7 @@ func runHelp(c *call) int {
 // help writes all there is to know about a command.
 func (c *command) help(w io.Writer) { manual.Help(w, c.manual()) }
 
-// manual returns what there is to know about a command.
+// manual returns the manual of a command.
 func (c *command) manual() *manual.Command {
 	shared := slices.DeleteFunc(knownFlags()[c.name], func(name string) bool { return slices.Contains(c.own, name) })
 	return &manual.Command{
@@ -111,7 +111,7 @@ func manPages() map[string]string {
 	return map[string]string{"interlock.1": program.String(), "interlock-codes.7": classes.String()}
 }
 
-// manuals returns what there is to know about all commands, those below others too.
+// manuals returns the manuals of all commands and their subcommands.
 func manuals() (all []*manual.Command) {
 	for _, c := range append(commands(), subcommands()...) {
 		all = append(all, c.manual())

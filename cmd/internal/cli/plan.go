@@ -74,8 +74,8 @@ func (o *planOptions) run(c *call) int {
 	return code
 }
 
-// decided makes the plan, on which the rewriter has decided too, and reports what
-// was not analysed. Without a plan, the exit code says why.
+// decided makes the plan, has the rewriter decide on its sites too, and reports the
+// code that was not analysed. If it returns no plan, the exit code is that of the error.
 func (o *planFlags) decided(c *call) (*planner.Planned, int) {
 	p, err := o.planner(c)
 	if err != nil {
@@ -159,7 +159,7 @@ func writeNumbers(w io.Writer, of string, p *plan.Plan) {
 	}
 }
 
-// siteText returns where a site is and what it accesses, without what would act on a terminal.
+// siteText returns the place of a site and the variable that it accesses, without control characters.
 func siteText(s *plan.Site) string {
 	return report.Clean(fmt.Sprintf("%s:%d:%d: %s of %s: %s", s.File, s.Line, s.Column, s.Mode, name(s), s.Expr))
 }

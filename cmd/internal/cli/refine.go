@@ -149,7 +149,7 @@ func (o *refineOptions) candidates(c *call) (*planner.Planned, *repository.File,
 	return pl, f, err
 }
 
-// observable returns a copy of s without what runs have not seen so far: they may now.
+// observable returns a copy of s without the marks of unobserved ends: these runs may observe them.
 func observable(s *repository.Section) *repository.Section {
 	again := *s
 	again.Ends = nil
@@ -210,7 +210,7 @@ func refused(err error) bool {
 		errors.Is(err, refine.ErrNeverCorrect)
 }
 
-// refuse reports why the oracle cannot be used, and what to do.
+// refuse reports why the oracle cannot be used, and the next step.
 func (c *call) refuse(err error, r *refine.Result) int {
 	next := "fix the command, or the tests"
 	if len(r.Output) > 0 {
@@ -230,18 +230,18 @@ func (c *call) refuse(err error, r *refine.Result) int {
 	return c.usage("%v: %s", err, next)
 }
 
-// lastLines returns the last n lines of what a command printed.
+// lastLines returns the last n lines of the output of a command.
 func lastLines(text []byte, n int) []byte {
 	lines := bytes.Split(bytes.TrimRight(text, "\n"), []byte("\n"))
 	return bytes.Join(lines[max(len(lines)-n, 0):], []byte("\n"))
 }
 
-// changed counts what a refinement has done to the file.
+// changed counts the changes of a refinement to the file.
 type changed struct {
 	dropped, unobserved, pinned int // ends; pinned ones would have been dropped
 }
 
-// apply writes into f what r has shown of the plan's sections.
+// apply writes the results of r on the plan's sections into f.
 func apply(pl *planner.Planned, f *repository.File, r *refine.Result) (n changed) {
 	keys := atomicsets.NewKeys(pl.Plan)
 	for i := range pl.Plan.Sections {
@@ -277,7 +277,7 @@ func apply(pl *planner.Planned, f *repository.File, r *refine.Result) (n changed
 	return n
 }
 
-// summarise reports what was done, and what is left for a person.
+// summarise reports the changes, and the sections that a person must judge.
 func (o *refineOptions) summarise(c *call, pl *planner.Planned, r *refine.Result, n changed) {
 	b := bufio.NewWriter(c.stderr)
 	defer b.Flush()

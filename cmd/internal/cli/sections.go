@@ -47,8 +47,8 @@ func subcommands() []*command {
 		&baselineWriteCommand, &baselineCheckCommand, configVerifyCommand(), configSchemaCommand()}
 }
 
-// unknownSubcommand returns what is wrong with the first word behind a command that has subcommands: a package
-// is named by a path such as ./cache. It returns "" if nothing is.
+// unknownSubcommand returns an error text if the first word behind a command with subcommands is neither one of them
+// nor a package, which is named by a path such as ./cache. Otherwise it returns "".
 func unknownSubcommand(name string, args []string) string {
 	if len(args) == 0 || strings.HasPrefix(args[0], "-") || strings.ContainsAny(args[0], "./@\\") {
 		return ""

@@ -20,7 +20,7 @@ import (
 // noConfig is the value of -config by which no file is read.
 const noConfig = "off"
 
-// unconfigured are flags that a file cannot set: what they do is for one call.
+// unconfigured are flags that a file cannot set: they are for one call.
 var unconfigured = []string{"C", "config", "w", "v", "from", "dir", "only", "hold", "seed"}
 
 // knownFlags lists, by command, the flags that a file of settings may have.
@@ -92,7 +92,8 @@ func configure(set *flag.FlagSet, c *command, file *config.Config) (map[string]s
 	return places, nil
 }
 
-// refusal words why a flag does not take a value of the file as the command line does: with what to write instead.
+// refusal returns the error about a value of the file that a flag does not take. It names a right value, as the error
+// of the command line does.
 func refusal(set *flag.FlagSet, name, value string, err error) string {
 	kind := ""
 	if b, ok := set.Lookup(name).Value.(interface{ IsBoolFlag() bool }); ok && b.IsBoolFlag() {
@@ -198,7 +199,7 @@ func initCommand() *command {
 	}
 }
 
-// samples are values for flags whose default says nothing, or is none that a file can have.
+// samples are values for flags with a default that is empty, or that a file cannot have.
 var samples = map[string]string{
 	"baseline": ".interlock-baseline.json", "budget": "200", "code": "[IL1001, IL2001]", "deps": "[golang.org/x/sync]",
 	"depth":   strconv.Itoa(arm.DefaultFunctions),

@@ -134,7 +134,7 @@ func (o *testOptions) declare(fs *flag.FlagSet) {
 	fs.IntVar(&o.replays, "replays", defaultReplays,
 		"try the replay command of each finding `n` times, in at most half the time of the runs")
 	within(fs, "replays", &o.replays, 0, math.MaxInt, "a number")
-	// How long the campaign goes on, and what is kept of it.
+	// The end of the campaign, and its record.
 	fs.StringVar(&o.record, "record", "", "keep all runs in this `file`, and continue those that it has of the same "+
 		"build and flags:\n"+
 		"completed runs are not repeated, and further ones begin with what is known;\n"+
@@ -318,7 +318,7 @@ const defaultMostRuns = 100
 // recording is a record that a campaign is kept in, if it is.
 type recording struct {
 	file     *record.Record
-	settings string // all that decides what is run beside what is built, the seed and the number of runs
+	settings string // all settings that affect a run, except the build, the seed and the number of runs
 }
 
 // openRecord opens the file of -record, and takes over the seed of a campaign that has runs left unless the user
@@ -343,7 +343,7 @@ func (o *testOptions) openRecord(c *call, flags testflags.Flags, isSeeded bool) 
 	return kept, err
 }
 
-// failsAlready reports whether what a campaign has shown so far fails the build.
+// failsAlready reports whether the findings of a campaign so far fail the build.
 func (o *testOptions) failsAlready(c *call, pl *planner.Planned, r *campaign.Result) bool {
 	rep := c.newReport("test", pl.Module.Root, pl.Module.Path)
 	joined, err := testrun.Join(c.ctx, pl, r)
@@ -385,7 +385,7 @@ func (c *call) cover(flags testflags.Flags, out io.Writer) error {
 	args := slices.Concat([]string{"test"}, c.buildFlags(), flags.Build, flags.Cover, c.packages, flags.GoTest())
 	cmd := exec.CommandContext(c.ctx, "go", args...)
 	cmd.Env = still.Env(os.Environ())
-	if s, ok := out.(*sink); ok { // a file is handed on as it is: what a test leaves running is not waited for
+	if s, ok := out.(*sink); ok { // a test's child gets the file itself, so that nobody waits for it to close a pipe
 		out = s.w
 	}
 	cmd.Stdout, cmd.Stderr = out, c.stderr
@@ -414,12 +414,12 @@ type monitored struct {
 	record      recording
 	stopRate    float64
 	bounded     bool // fewer runs, where these would take long
-	// fails reports whether what was shown so far ends the campaign; nil never does.
+	// fails reports whether the findings so far end the campaign; nil never does.
 	fails func(*planner.Planned, *campaign.Result) bool
 }
 
-// testFlagsOf returns the flags of go test, those of GOFLAGS included. With an exit
-// code other than exitClean, what is wrong has been reported.
+// testFlagsOf returns the flags of go test, those of GOFLAGS included. It reports the
+// error behind an exit code other than exitClean.
 func (c *call) testFlagsOf() (testflags.Flags, int) {
 	still, err := c.still()
 	if err != nil {
@@ -432,8 +432,8 @@ func (c *call) testFlagsOf() (testflags.Flags, int) {
 	return flags, exitClean
 }
 
-// run plans, builds and runs; the tests' own output goes to out. What was prepared
-// is returned even with an error, to be closed.
+// run plans, builds and runs; the tests' own output goes to out. The result must be
+// closed, also if there is an error.
 func (m *monitored) run(c *call, p planner.Options, out io.Writer) (*testrun.Done, error) {
 	p.Tests, p.Turn = true, m.seed
 	p.BuildFlags = append(p.BuildFlags, m.flags.Build...)

@@ -1,5 +1,5 @@
-// Package codetext has the long text of each code: what is wrong, what is right, and what is missed.
-// Explain, the reports and docs/checks.md print it.
+// Package codetext has the long text of each code, with a wrong and a right example and the limits of
+// the check. Explain, the reports and docs/checks.md print it.
 package codetext
 
 import (

@@ -101,8 +101,8 @@ func parse(data []byte, known Flags) (*Config, error) {
 	return c, nil
 }
 
-// syntax words an error of the YAML library, with its place. A tab is what people trip over most, and the library calls
-// it a character that cannot start a token.
+// syntax words an error of the YAML library, with its place. A tab is the most common fault, and the library calls it
+// a character that cannot start a token.
 func syntax(err error) error {
 	var fault *yaml.SyntaxError
 	if !errors.As(err, &fault) {
@@ -141,7 +141,7 @@ func eachKey(n ast.Node, do func(key *token.Token, value ast.Node) error) error 
 	return nil
 }
 
-// setting reads a flag: known are the flags, words what else the key may have been meant to be.
+// setting reads a flag: known are the flags, words are other keys that may have been meant.
 func setting(key *token.Token, value ast.Node, words, known []string, of string) (Setting, error) {
 	s := Setting{Flag: key.Value, Line: key.Position.Line, Column: key.Position.Column}
 	if !slices.Contains(known, key.Value) {
@@ -167,7 +167,7 @@ func setting(key *token.Token, value ast.Node, words, known []string, of string)
 	return s, nil
 }
 
-// scalar returns the text of a value as it stands in the file, so that 0.10 stays what it is; false for what is none.
+// scalar returns the text of a scalar as it stands in the file, so that 0.10 stays 0.10; false for any other value.
 func scalar(n ast.Node) (string, bool) {
 	switch n := n.(type) {
 	case *ast.LiteralNode: // a text of several lines

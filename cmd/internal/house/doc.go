@@ -1,6 +1,6 @@
-// Package house measures this repository and holds its rules as tests: who may
-// import whom (the table of docs/architecture.md is read as data), what the
-// injected monitor may import, which folders there are, what a check must have,
+// Package house measures this repository and holds its rules as tests: the imports
+// of each room (the table of docs/architecture.md is read as data) and of the
+// injected monitor, which folders there are, the parts of a check,
 // how large a package and how dense a function may be, and which words are not
 // used.
 //

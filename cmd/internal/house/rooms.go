@@ -13,8 +13,8 @@ import (
 // Module is the path of this module.
 const Module = "github.com/interlock-go/interlock"
 
-// Rooms is the table "The rooms" of docs/architecture.md: folder -> what it may
-// import of this module.
+// Rooms is the table "The rooms" of docs/architecture.md: folder -> the packages of
+// this module that it may import.
 type Rooms map[string][]string
 
 // ReadRooms reads the table of the module in root.
@@ -83,7 +83,7 @@ func within(folder, p string) bool {
 	return folder == p
 }
 
-// Loose returns what rows allow and the code does not use, as "row: pattern". A
+// Loose returns the patterns of rows that the code does not use, as "row: pattern". A
 // pattern x/... must be used for two folders: with one, the row can name it. A
 // row that says "everything" must be used for a third of the rooms that it can name.
 func (r Rooms) Loose(tree *Tree) (loose []string) {

@@ -5,7 +5,7 @@ import (
 	"slices"
 )
 
-// What the rules allow at the most. A function of more than MaxBare lines needs
+// The limits of the rules. A function of more than MaxBare lines needs
 // comments above its steps; MaxFileLines is for files that are not tests.
 const (
 	MaxCyclomatic = 25
@@ -31,7 +31,7 @@ var Rules = []Rule{Columns, Openings, Words, Long, Cyclomatic, Bare}
 // Breach is one place where a rule is broken.
 type Breach struct {
 	Rule  Rule
-	Where string // file:line and what it is, for people
+	Where string // file:line and a name, for people
 }
 
 // Breaches returns every breach in the tree. Tests are held to Columns,

@@ -21,7 +21,7 @@ import (
 // MaxColumns is how many characters a line of Go may have. A tab is one.
 const MaxColumns = 120
 
-// Tree is what Survey found in a module.
+// Tree is the result of [Survey].
 type Tree struct {
 	Packages []*Package // by folder
 }
@@ -33,7 +33,7 @@ type Package struct {
 	Fixtures int // lines of Go files and archives below its testdata
 }
 
-// Phrase is what a line of a comment says, and docs/style.md rejects.
+// Phrase is a phrase of a comment that docs/style.md rejects.
 type Phrase struct {
 	Line int
 	Text string
@@ -96,7 +96,7 @@ func Survey(root string) (*Tree, error) {
 			return nil
 		}
 
-		// What the tests of a package feed on counts for that package.
+		// The fixtures of a package count for that package.
 		owner, _, fixture := strings.Cut(rel, "/testdata/")
 		if !d.Type().IsRegular() || strings.HasPrefix(rel, "testdata/") {
 			return nil

@@ -15,7 +15,7 @@ const largePackage = 1000
 type Named struct {
 	Name string
 	Tree *Tree
-	Rows Rooms // what its docs/architecture.md allows; nil leaves the row of imports out
+	Rows Rooms // of its docs/architecture.md; nil leaves the row of imports out
 }
 
 // Write prints the tables of one tree or of several side by side, as Markdown.
@@ -100,7 +100,7 @@ func totals(t Named) (rows []row) {
 	add("their nesting", "%s", spread(nested))
 	add("their parameters", "%s", spread(parameters))
 
-	// What the rules forbid.
+	// Breaches of the rules.
 	all := t.Tree.Breaches()
 	for _, rule := range Rules {
 		add(string(rule), "%d", count(all, rule))

@@ -44,7 +44,7 @@ var faults = []struct {
 	},
 }
 
-// Find looks for a fault of the machine in what a program printed, and returns it
+// Find looks for a fault of the machine in the output of a program, and returns it
 // in one line with the next step.
 func Find(said string) (string, bool) {
 	line, next, ok := FindIn(said)

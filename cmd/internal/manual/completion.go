@@ -59,7 +59,7 @@ func bash(w io.Writer, commands []*Command) {
 		"complete -o default -F _interlock interlock\n")
 }
 
-// words lists what may follow a command: its flags, and the words of the commands below it with theirs.
+// words lists the words that may follow a command: its flags, and its subcommands with theirs.
 func words(c *Command, commands []*Command) (words []string) {
 	known := map[string]bool{}
 	add := func(word string) {

@@ -9,13 +9,13 @@ import (
 	"strings"
 )
 
-// Command is what there is to know about one command.
+// Command describes one command.
 type Command struct {
 	Name     string // several words for a command below another
-	Args     string // what follows the name in the usage line
+	Args     string // the part of the usage line behind the name
 	Short    string // one line
-	Long     string // what it does, for a stranger: lines of text, of which indented ones are code
-	Fails    string // what ends it in exit code 1, as Markdown; empty if nothing does
+	Long     string // the description, for a stranger: lines of text, of which indented ones are code
+	Fails    string // the reasons for exit code 1, as Markdown; empty if there are none
 	Examples [][2]string
 	Flags    *flag.FlagSet
 	// Settings are the flags that a file of settings may have for all commands alike; nil if there are none.
@@ -25,7 +25,7 @@ type Command struct {
 // usage returns the usage line.
 func (c *Command) usage() string { return strings.TrimSpace("interlock " + c.Name + " " + c.Args) }
 
-// fails returns what ends the command in exit code 1, as text.
+// fails returns the reasons for exit code 1, as text.
 func (c *Command) fails() string { return strings.ReplaceAll(c.Fails, "`", "") }
 
 // wrapped returns the words of text in lines of at most 100 characters, where no word is longer.

@@ -6,10 +6,10 @@ import (
 	"strings"
 )
 
-// Page is what the man page of the program has besides its commands.
+// Page is the man page of the program, without its commands.
 type Page struct {
-	Intro     string      // what the program is for
-	ExitCodes [][2]string // a number, and what it means
+	Intro     string      // the purpose of the program
+	ExitCodes [][2]string // a number and its meaning
 	SeeAlso   string
 }
 
@@ -74,7 +74,7 @@ func prose(w io.Writer, text string) {
 	}
 }
 
-// escape replaces what roff would read as its own.
+// escape replaces the characters that roff would interpret.
 var escape = strings.NewReplacer(`\`, `\e`, "-", `\-`, "\t", "    ")
 
 // roff returns a line that roff prints as s: neither a request nor an escape.

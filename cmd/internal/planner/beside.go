@@ -8,9 +8,9 @@ import (
 	"github.com/interlock-go/interlock/analyzers/finding"
 )
 
-// Consult has the static checks judge those packages of the main modules, among the paths, that are monitored
-// although nobody has named them: a run may show there what somebody has accepted. Their findings are added to
-// Beside, and the comments to the ignores of Vet. A package is judged once.
+// Consult runs the static checks on the packages among paths that are monitored but were not named: a run may show a
+// finding there that somebody has accepted. It adds their findings to Beside, and their ignore comments to those of
+// Vet. It checks a package only once.
 func (p *Planned) Consult(ctx context.Context, paths []string) error {
 	if p.consulted == nil {
 		p.consulted = map[string]bool{}
@@ -24,7 +24,7 @@ func (p *Planned) Consult(ctx context.Context, paths []string) error {
 	if !isNew {
 		return nil
 	}
-	// With the named ones, whose results the go command has: a suspicion may need the code of both.
+	// The named packages are checked again, from the cache of the go command: a suspicion may need the code of both.
 	o := p.options
 	if len(o.Patterns) == 0 {
 		o.Patterns = []string{"."}

@@ -1,6 +1,6 @@
 // Package planner makes the plan of a user's module: it loads the packages, has
 // the static checks and, on request, the whole program judge them, and hands
-// what they found to package atomicsets. The commands and the measuring tools
+// the results to package atomicsets. The commands and the measuring tools
 // share it; it writes nothing but progress.
 package planner
 
@@ -27,7 +27,7 @@ import (
 	"github.com/interlock-go/interlock/pointsto/load"
 )
 
-// Options say what to plan, and how.
+// Options are the options of [Make] and [Gather].
 type Options struct {
 	Dir        string   // where the user stands; "" is the current folder
 	Patterns   []string // packages, as the go command takes them; none means "."
@@ -55,14 +55,14 @@ type Options struct {
 	Progress *progress.Reporter
 }
 
-// Planned is a plan, and what it was made from.
+// Planned is a plan, with its sources.
 type Planned struct {
 	Vet    *driver.Result // without the findings that were withdrawn
 	Module *build.Module
 	Plan   *plan.Plan
 	Stale  []atomicsets.Stale // entries of the repository file without a site
 	// Beside are suspected findings of packages that were not named, as far as [Planned.Consult] was asked for them:
-	// what a run shows there may be one of these.
+	// a run may show one of them.
 	Beside []*finding.Finding
 
 	options   Options
@@ -96,14 +96,14 @@ func Make(ctx context.Context, o Options) (*Planned, error) {
 	return p, nil
 }
 
-// Gather returns what the static side knows about the module m, which the caller
-// has loaded, for a plan or several. Nobody has reviewed the sections.
+// Gather returns the facts of the static side about the module m, which the caller
+// has loaded, for one plan or several. The sections are not reviewed.
 func Gather(ctx context.Context, m *build.Module, o Options) (*atomicsets.Inputs, error) {
 	o = o.complete()
 	return (&Planned{Module: m}).gather(ctx, &o)
 }
 
-// reasons are the words of the plan for what the passes found.
+// reasons are the plan's words for the facts of the passes.
 var reasons = map[summary.Reason]plan.Reason{summary.Fresh: plan.Fresh, summary.Stationary: plan.Stationary}
 
 func (p *Planned) gather(ctx context.Context, o *Options) (*atomicsets.Inputs, error) {
@@ -131,7 +131,7 @@ func (p *Planned) gather(ctx context.Context, o *Options) (*atomicsets.Inputs, e
 	return in, nil
 }
 
-// complete returns o with what its caller left out.
+// complete returns o with defaults for nil fields.
 func (o Options) complete() Options {
 	if o.Still == nil {
 		o.Still = new(build.Still)
@@ -201,8 +201,8 @@ func (o *Options) vet(ctx context.Context) (*driver.Result, error) {
 	return res, nil
 }
 
-// judge returns what the whole program says of the packages' sites, if it is
-// asked. A program that cannot be loaded is a problem of the result, which then
+// judge returns the verdicts of the whole program on the packages' sites, if Whole
+// is set. A program that cannot be loaded is a problem of the result, which then
 // has fewer skips; the error is that of ctx alone.
 func (o *Options) judge(ctx context.Context, res *driver.Result) ([]plan.Verdict, error) {
 	if !o.Whole {
@@ -263,8 +263,8 @@ func LoadSections(root string) (*repository.File, error) {
 	return f, nil
 }
 
-// Uncompiled returns what the compiler said where some packages do not compile
-// and others do, or "".
+// Uncompiled returns the compiler's errors if some packages do not compile and
+// others do, or "".
 func (p *Planned) Uncompiled() string { return cmp.Or(p.Module.Uncompiled, p.Vet.Uncompiled) }
 
 // Covers reports whether the plan has the sites of the package.

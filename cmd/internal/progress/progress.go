@@ -19,7 +19,7 @@ type Reporter struct {
 	now      func() time.Time // the clock
 
 	mu    sync.Mutex
-	state string    // guarded by mu; what the program is at, where it is working
+	state string    // guarded by mu; the current work
 	wrote string    // guarded by mu; the last line of a log
 	last  time.Time // guarded by mu; of that line
 	drawn int       // guarded by mu; width of the bar on the terminal
@@ -50,7 +50,7 @@ func (p *Reporter) At(done, total int, what string) {
 	p.tick()
 }
 
-// tick writes the state to the log, if it is time: what has not changed waits six times as long. requires: mu
+// tick writes the state to the log, if it is time: a state that has not changed waits six times as long. requires: mu
 func (p *Reporter) tick() {
 	wait := p.every
 	if p.state == p.wrote {
@@ -62,9 +62,9 @@ func (p *Reporter) tick() {
 	}
 }
 
-// Working is [Reporter.Say] for what may take long and reports little on the way:
-// until the function that it returns is called, a log gets a line every few
-// seconds, with what At or Say was called with last. Short work leaves no line.
+// Working is [Reporter.Say] for long work that reports little on the way: until the
+// function that it returns is called, a log gets a line every few seconds, with the
+// last text of At or Say. Short work leaves no line.
 func (p *Reporter) Working(what string) (done func()) {
 	p.Say(what)
 	p.mu.Lock()

@@ -1,10 +1,10 @@
-// Package rebuild sees to it that Interlock is as new as the go command whose
-// packages it reads. The type checker that is linked into a Go program knows the
+// Package rebuild sees to it that Interlock is as new as the user's go command.
+// The type checker that is linked into a Go program knows the
 // language as it was when that program was built, and the standard library
 // of a newer release does not compile for it. So an Interlock that was built
 // with an older release than the user's go command builds itself again with
 // that, from its own source, once; the result stays in the cache, and this
-// process becomes that one. Where there is no source it says what to run.
+// process becomes that one. If there is no source, the error names a command to run.
 package rebuild
 
 import (
@@ -28,10 +28,10 @@ const guard = "INTERLOCK_REBUILT"
 type toolchain struct{ version, root string }
 
 // Match returns nil where this program is new enough for the go command that is
-// in force in dir, or where that one cannot be asked: then its next caller reports
-// why. Else it does not return, but runs this command line with a program that
-// is new enough, built before if need be, which is said on stderr. An error
-// says why there is none, and what to run. When ctx ends, the error is its own.
+// in force in dir, or if that one cannot be asked: then its next caller reports
+// why. Otherwise it does not return, but runs this command line with a program that
+// is new enough. If it has to build that program first, it prints so on stderr. An
+// error has the reason and a command to run. When ctx ends, the error is its own.
 func Match(ctx context.Context, dir string, stderr io.Writer) error {
 	cmd := exec.CommandContext(ctx, "go", "env", "GOVERSION", "GOROOT")
 	cmd.Dir = dir
@@ -46,10 +46,10 @@ func Match(ctx context.Context, dir string, stderr io.Writer) error {
 	return match(ctx, toolchain{release, strings.TrimSpace(root)}, stderr)
 }
 
-// MatchTool is [Match] for a vet tool with its arguments. The go command that
-// starts it says in the environment which one it is. It is asked for its flags
-// first, which are the same in all builds; the go command would not show what
-// goes wrong there.
+// MatchTool is [Match] for a vet tool with its arguments. The environment names the
+// go command that has started it. That command asks for the flags first, without
+// showing errors; so MatchTool leaves that call alone: the flags are the same in all
+// builds.
 func MatchTool(ctx context.Context, args []string, stderr io.Writer) error {
 	if args[0] == "-flags" {
 		return nil
@@ -104,8 +104,8 @@ func release(v string) string {
 	return strings.TrimSpace(v)
 }
 
-// readsCodeOf reports whether the program is one that the toolchain's code does
-// not ask too much of, by what it says of itself.
+// readsCodeOf reports whether the program was built with a Go version that can read
+// the code of the toolchain.
 func readsCodeOf(program string, t toolchain) bool {
 	info, err := buildinfo.ReadFile(program)
 	return err == nil && !newer(t.version, info.GoVersion)
@@ -115,8 +115,8 @@ func readsCodeOf(program string, t toolchain) bool {
 func (t toolchain) goCommand(ctx context.Context, args ...string) *exec.Cmd {
 	cmd := exec.CommandContext(ctx, filepath.Join(t.root, "bin", "go"), args...)
 	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }
-	// What the user has set for other code does not hold for this; an empty
-	// GOFLAGS would stand for what `go env -w` has kept.
+	// The user's settings for other code do not hold for this build. An empty
+	// GOFLAGS would mean the value that `go env -w` has kept.
 	cmd.Env = append(os.Environ(), "GOTOOLCHAIN=local", "GOFLAGS=-mod=readonly", "GOWORK=off", "GO111MODULE=on",
 		"CGO_ENABLED=0", "GOOS="+runtime.GOOS, "GOARCH="+runtime.GOARCH)
 	return cmd

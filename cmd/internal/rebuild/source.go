@@ -51,9 +51,9 @@ func ownSource() (source, error) {
 	return find(binary, info.Main, file), nil
 }
 
-// find is ownSource by what the go command has noted in a program, and the path
-// that this file had. A main module with a checksum came from the module
-// cache. The path is a clone's, if -trimpath did not cut it off.
+// find is ownSource for the build information of a program, and the path that this
+// file had. A main module with a checksum came from the module cache. The path is
+// that of a clone, if -trimpath did not cut it off.
 func find(binary string, main debug.Module, file string) source {
 	s := source{binary: binary, module: main.Path}
 	if main.Sum != "" {
@@ -71,7 +71,7 @@ func find(binary string, main debug.Module, file string) source {
 	return s
 }
 
-// advice returns what the user can run in place of a build by this program.
+// advice returns the command that the user can run in place of a build by this program.
 func (s source) advice(t toolchain) string {
 	install := "GOTOOLCHAIN=" + release(t.version) + " go install "
 	switch {
@@ -83,8 +83,8 @@ func (s source) advice(t toolchain) string {
 	return "in a clone of its source run `" + install + "./" + command + "`"
 }
 
-// program returns the path of this program as the toolchain has built it. What
-// the cache has is used if it is whole.
+// program returns the path of this program as the toolchain has built it. It uses
+// the program in the cache if that is whole.
 func (s source) program(ctx context.Context, t toolchain, stderr io.Writer) (string, error) {
 	if s.clone == "" && s.version == "" {
 		return "", errors.New("the source that it was built from is not known")
@@ -190,7 +190,7 @@ func seal(program string) error {
 	return nil
 }
 
-// whole reports whether the program is what was sealed, and may be run.
+// whole reports whether the program has the checksum of its seal, and may be run.
 func whole(program string) bool {
 	want, err := os.ReadFile(program + ".sha256")
 	got, e := checksum(program)

@@ -12,8 +12,8 @@ import (
 // maxShown is how much of a line of source is shown: generated and hostile files have lines of megabytes.
 const maxShown = 160
 
-// Clean returns s with what would act on a terminal made visible: control characters, the marks that turn
-// the direction of text, and bytes that are no UTF-8.
+// Clean returns s with all characters visible that would act on a terminal: control characters, the marks that turn
+// the direction of text, and bytes that are not UTF-8.
 func Clean(s string) string {
 	if !strings.ContainsFunc(s, acts) && utf8.ValidString(s) {
 		return s
@@ -36,7 +36,7 @@ func Clean(s string) string {
 	return b.String()
 }
 
-// acts reports whether r does something to what shows it, rather than be shown.
+// acts reports whether a terminal or a browser obeys r instead of showing it.
 func acts(r rune) bool {
 	return unicode.IsControl(r) && r != '\t' || unicode.Is(unicode.Bidi_Control, r) || r == '\u2028' || r == '\u2029'
 }

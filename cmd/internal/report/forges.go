@@ -44,7 +44,7 @@ func (GitLab) Write(w io.Writer, r *Report) error {
 // GitHub writes workflow commands, one line a finding, which GitHub shows as annotations.
 type GitHub struct{}
 
-// escapes of workflow commands: of what follows :: and, with more, of what stands before.
+// escapes of workflow commands: of the message behind ::, and of the properties before it, which need more.
 var (
 	commandText     = strings.NewReplacer("%", "%25", "\r", "%0D", "\n", "%0A")
 	commandProperty = strings.NewReplacer("%", "%25", "\r", "%0D", "\n", "%0A", ":", "%3A", ",", "%2C")

@@ -14,7 +14,7 @@ import (
 )
 
 // HTML writes one file for a browser that needs nothing else: each bug with its interleaving as a picture, and
-// what was not covered.
+// the gaps in coverage.
 type HTML struct{}
 
 // Write implements [Handler].
@@ -30,7 +30,7 @@ func (HTML) Write(w io.Writer, r *Report) error {
 		p.Since = "Since the audit " + cmp.Or(c.Since, "before") + ": " + c.String()
 		p.Gone = h.gone(c)
 	}
-	// What is proven best comes first; the filters list what there is.
+	// The best proven bug comes first; the filters list the values that occur.
 	all := r.Causes()
 	slices.SortStableFunc(all, func(a, b []*finding.Finding) int { return cmp.Compare(a[0].Proof(), b[0].Proof()) })
 	for _, group := range all {
@@ -44,7 +44,7 @@ func (HTML) Write(w io.Writer, r *Report) error {
 	return h.write(w, p)
 }
 
-// write writes the page without control characters and what is no UTF-8, which foreign text may hold.
+// write writes the page without control characters and invalid UTF-8, which foreign text may hold.
 func (h *htmlReport) write(w io.Writer, p *page.Page) error {
 	var b strings.Builder
 	if err := p.Write(&b); err != nil {
@@ -85,7 +85,7 @@ type htmlReport struct {
 // maxGaps is how many places one gap lists.
 const maxGaps = 200
 
-// gaps lists what was not covered.
+// gaps lists the gaps in coverage.
 func (h *htmlReport) gaps() (all []page.Gap) {
 	for _, g := range h.r.Gaps() {
 		shown := g.Items[:min(maxGaps, len(g.Items))]
@@ -125,7 +125,7 @@ func (h *htmlReport) bug(group []*finding.Finding) *page.Bug {
 	}
 	b.Lanes, b.Graph = lanes(h.r, f), graph(h.r, f)
 	h.proof(b, f)
-	// What else there is to say, once.
+	// Notes that are not on the page yet.
 	for i, n := range f.Notes {
 		if !said(n, f.Message, f.Notes[:i]) {
 			b.Notes = append(b.Notes, n)
@@ -137,7 +137,7 @@ func (h *htmlReport) bug(group []*finding.Finding) *page.Bug {
 	return b
 }
 
-// proof fills in what runs have shown, and the patch.
+// proof fills in the evidence of runs, and the patch.
 func (h *htmlReport) proof(b *page.Bug, f *finding.Finding) {
 	if e := f.Evidence; e != nil {
 		b.Evidence = fmt.Sprintf("Seen in %s; first in run %d with seed %d.", seenIn(e), e.Run, e.Seed)

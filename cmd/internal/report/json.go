@@ -30,7 +30,7 @@ func (JSONLines) Write(w io.Writer, r *Report) error {
 }
 
 // JSON writes one document, in the published schema (schema.json): the
-// findings, and what JSON Lines has no place for.
+// findings, and the figures that JSON Lines has no place for.
 type JSON struct{}
 
 // Document is the form of [JSON].

@@ -55,7 +55,7 @@ func (d *drawing) meet(events ...page.Event) {
 	d.Rows = append(d.Rows, page.Row{Events: events, Meet: true})
 }
 
-// ways adds where the goroutines of accesses come from, side by side: what nobody has ordered.
+// ways adds where the goroutines of accesses come from, side by side, since nothing orders them.
 func (d *drawing) ways(all ...[]page.Event) {
 	longest := 0
 	for _, w := range all {
@@ -133,7 +133,7 @@ func meetingLanes(r *Report, f *finding.Finding) *page.Lanes {
 	return &d.Lanes
 }
 
-// stepLanes draws accesses in the order in which a run has made them: a section, and what came between.
+// stepLanes draws accesses in the order in which a run has made them: a section, and the accesses that split it.
 func stepLanes(r *Report, f *finding.Finding) *page.Lanes {
 	d := draw(r, "The accesses in the order in which the run made them, from top to bottom. The bar is the section that "+
 		"should have been one step.")
@@ -165,7 +165,7 @@ func stepLanes(r *Report, f *finding.Finding) *page.Lanes {
 	return &d.Lanes
 }
 
-// waitingLanes draws goroutines that wait, or what else a finding on locks and channels names.
+// waitingLanes draws goroutines that wait, or other operations that a finding on locks and channels names.
 func waitingLanes(r *Report, f *finding.Finding) *page.Lanes {
 	caption := "What the finding names, one lane for each goroutine."
 	kind := page.Access

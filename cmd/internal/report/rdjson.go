@@ -33,7 +33,7 @@ type rdDiagnostic struct {
 	Code        rdCode         `json:"code"`
 	Suggestions []rdSuggestion `json:"suggestions,omitempty"`
 	Related     []rdRelated    `json:"relatedLocations,omitempty"`
-	Original    string         `json:"originalOutput"` // what reviewdog prints on a terminal
+	Original    string         `json:"originalOutput"` // for reviewdog's output on a terminal
 }
 
 type rdLocation struct {
@@ -110,8 +110,8 @@ func (r *Report) rdLocation(p finding.Position) rdLocation {
 // maxSuggestion is how many lines a suggestion may replace: a longer one is read as a diff.
 const maxSuggestion = 60
 
-// suggestion returns the patch of f as one replacement of whole lines, if it changes one file, there where the
-// finding is. What lies between two changes is repeated, so that nobody can take half of a patch.
+// suggestion returns the patch of f as one replacement of whole lines, if it changes only the file of the finding, near
+// it. The replacement repeats the lines between two changes, so that nobody can take half of a patch.
 func (r *Report) suggestion(f *finding.Finding) *rdSuggestion {
 	if !f.Fix.Offered() || len(f.Accesses) == 0 {
 		return nil

@@ -1,5 +1,5 @@
-// Package report writes findings for people and for machines: as text, JSON, SARIF, and what code hosts
-// and CI systems read.
+// Package report writes findings for people and for machines: as text, JSON, SARIF, and in the formats of code hosts
+// and CI systems.
 //
 // A [Handler] is a format. It gets all that one command has found, as data,
 // and writes it in the order given; it decides nothing and computes no
@@ -16,7 +16,7 @@ import (
 	"github.com/interlock-go/interlock/analyzers/finding"
 )
 
-// Report is what one command has found.
+// Report has the results of one command.
 type Report struct {
 	Title   string // of a page, such as the path of the module; may be empty
 	Command string // "check", "test", "fix"
@@ -36,8 +36,8 @@ type Report struct {
 	// Problems are the reasons why the report is incomplete: packages that
 	// could not be analysed, tests that failed without a finding.
 	Problems []string
-	// GaveUp is which passes did not finish which functions, for their size:
-	// what is wrong there may be missing. It decides no exit code.
+	// GaveUp lists the passes that did not finish a function, because of its size:
+	// findings about it may be missing. It decides no exit code.
 	GaveUp []string
 	// Unused are comments that accept findings and that no check needs. They decide no exit code.
 	Unused   []string
@@ -48,7 +48,7 @@ type Report struct {
 	Skipped, TimeOuts []string
 	// Untried are patches that there was no time for.
 	Untried []string
-	// Earlier is what has changed since an earlier report; nil where there is none to compare with.
+	// Earlier has the changes since an earlier report; nil if there is none to compare with.
 	Earlier *Comparison
 	// Suppressed are accepted findings that are listed all the same, where a format can say so.
 	Suppressed  []Suppressed
@@ -63,13 +63,13 @@ type Failure struct {
 	Package string
 	Tests   []string // by name, where their output names some
 	Text    string   // a sentence on all of them
-	Output  string   // what they printed; may be empty
+	Output  string   // of the tests; may be empty
 	Unbuilt bool     // go test would not run them
 	Fails   bool     // the build
 	Hangs   bool     // they wait for ever
 }
 
-// Comparison is what has changed since an earlier report.
+// Comparison has the changes since an earlier report.
 type Comparison struct {
 	Since      string          // when that was made, for readers; may be empty
 	Unfinished bool            // that was
@@ -121,8 +121,8 @@ type Coverage struct {
 	Ended     int    `json:"ended,omitempty"`     // of them, run through at least once
 	Runs      int    `json:"runs,omitempty"`      // monitored runs made, all packages together
 	Asked     int    `json:"asked,omitempty"`     // runs that were asked for
-	Exact     int    `json:"exact,omitempty"`     // packages whose tests ran under the happens-before engine first
-	Sampled   string `json:"sampled,omitempty"`   // what that engine recorded, in words; empty where that is all
+	Exact     int    `json:"exact,omitempty"`     // packages with tests that ran under the happens-before engine first
+	Sampled   string `json:"sampled,omitempty"`   // the accesses that engine recorded, in words; empty if it recorded all
 	Forgot    int    `json:"forgot,omitempty"`    // of those runs, in which the engine could not keep all accesses
 	Partly    int    `json:"partly,omitempty"`    // of those runs, in which not all of the tests ran to their end
 	// Unobserved is the number of suspected findings that no run has shown
@@ -136,10 +136,10 @@ type Coverage struct {
 // Unreached lists the monitored accesses of a package that no run reached.
 type Unreached struct {
 	Package string
-	Places  []string // file:line: what is accessed; sorted
+	Places  []string // "file:line: variable", sorted
 }
 
-// Lost counts what the monitor could not do. Each may have hidden a race.
+// Lost counts the failures of the monitor. Each may have hidden a race.
 type Lost struct {
 	Windows uint64 `json:"windows,omitempty"` // accesses not watched, its table being full
 	Unknown uint64 `json:"unknown,omitempty"` // accesses passed by, their site not being in the site table
@@ -188,8 +188,8 @@ func For(format string) (Handler, error) {
 	return nil, fmt.Errorf("unknown format %q: use one of %s", format, strings.Join(Formats(), ", "))
 }
 
-// Count returns the number of findings with one of the statuses; hints and leads are none. Those of one cause count
-// once, as what is proven best.
+// Count returns the number of findings with one of the statuses, without hints and leads. Findings of one cause count
+// once, with the status of the best proven one.
 func (r *Report) Count(statuses ...finding.Status) int {
 	n := 0
 	for _, group := range r.Causes() {
@@ -203,9 +203,9 @@ func (r *Report) Count(statuses ...finding.Status) int {
 // Causes puts findings together that have one cause, see [finding.Causes].
 func (r *Report) Causes() [][]*finding.Finding { return finding.Causes(r.Findings) }
 
-// Headline returns in one line what findings with one cause have in common: the title of one alone, else the function
-// that lacks a lock, the two functions of all the races, or the variable that several functions access without it.
-// Where no lock is known to be missing, the class of the finding that is proven best says what is wrong.
+// Headline returns one line about findings with one cause: the title of a single one, otherwise the function that lacks
+// a lock, the two functions of all the races, or the variable that several functions access without the lock. If no
+// lock is known to be missing, it is the class of the best proven finding.
 //
 //	(*Account).Withdraw accesses Account.balance and Account.count without a.mu
 func Headline(group []*finding.Finding) string {
@@ -254,7 +254,7 @@ func shortVariable(v finding.Variable) string {
 }
 
 // missingLock returns the lock that the other side of each finding holds, and its first side does not; "" if there is
-// none. A finding whose other side is not known to hold any lock contradicts nothing.
+// none. A finding without a known lock on the other side is left out.
 func missingLock(group []*finding.Finding) string {
 	var common []string
 	for _, f := range group {
@@ -311,7 +311,7 @@ type Gap struct {
 	Items   []string
 }
 
-// Gaps lists what was not covered.
+// Gaps lists the gaps in coverage.
 func (r *Report) Gaps() (all []Gap) {
 	for _, g := range []Gap{
 		{Title: "Not analysed, or not run to the end", Items: r.Problems},

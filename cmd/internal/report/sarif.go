@@ -14,8 +14,8 @@ import (
 
 // SARIF writes SARIF 2.1.0. A result's first location is the side to look
 // at, the other accesses are related locations, properties.status is the
-// status; a finding that was seen in a run has one thread flow a goroutine,
-// whose execution orders meet at the collision; a patch is one fix.
+// status; a finding that was seen in a run has one thread flow a goroutine, and
+// the execution orders of these meet at the collision; a patch is one fix.
 type SARIF struct{}
 
 // srcRoot is the uriBaseId of files below the repository's root, which GitHub takes all relative URIs from.
@@ -83,8 +83,8 @@ func (c *converter) run() (sarifRun, error) {
 	return run, nil
 }
 
-// baselineState returns whether an earlier report had the finding; empty where there is none to compare with. What
-// that had and this one has not is left out: code hosts would show it as open.
+// baselineState returns whether an earlier report had the finding; empty if there is none to compare with. Findings of
+// the earlier report alone are left out: code hosts would show them as open.
 func (c *converter) baselineState(f *finding.Finding) string {
 	switch {
 	case c.r.Earlier == nil:
@@ -256,7 +256,7 @@ func markdown(help string) string {
 	return b.String()
 }
 
-// marks are the words by which a help text begins its parts, and what markdown would take for its own.
+// marks are the words that begin the parts of a help text, and the characters that Markdown would interpret.
 var marks = strings.NewReplacer("WRONG:", "**WRONG:**", "RIGHT:", "**RIGHT:**", "Missed:", "**Missed:**",
 	"Reported falsely:", "**Reported falsely:**", "Cost:", "**Cost:**", "*", `\*`, "_", `\_`, "<", "&lt;")
 
@@ -349,8 +349,8 @@ func (c *converter) accessStep(a *finding.Access) sarifStep {
 	return sarifStep{Location: c.location(a.Position, a.Function, accessText(a)), Importance: "essential"}
 }
 
-// stepFlows returns the flows of a finding whose accesses a run has seen in steps,
-// one a goroutine. The orders of the accesses follow each other, behind all else.
+// stepFlows returns the flows of a finding with accesses in the order of a run, one flow
+// a goroutine. The accesses have the last execution orders.
 func (c *converter) stepFlows(f *finding.Finding) []sarifCodeFlow {
 	var flows []sarifThreadFlow
 	at := map[int64]int{} // goroutine -> flow
@@ -367,7 +367,7 @@ func (c *converter) stepFlows(f *finding.Finding) []sarifCodeFlow {
 			before = max(before, len(flows[i].Locations))
 		}
 		step := c.accessStep(a)
-		step.Order = -a.Step // until it is known what comes before
+		step.Order = -a.Step // until the number of earlier steps is known
 		flows[i].Locations = append(flows[i].Locations, step)
 	}
 	for _, flow := range flows {

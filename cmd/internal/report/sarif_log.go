@@ -1,8 +1,8 @@
 package report
 
 // The part of SARIF 2.1.0 that is written, section numbers those of the
-// standard. What may be 0 and still means something has no omitempty; an
-// index of -1, which checkers refuse, is never written.
+// standard. A field that may be 0 has no omitempty; an index of -1, which
+// checkers refuse, is never written.
 
 type sarifLog struct { // 3.13
 	Schema  string     `json:"$schema"`

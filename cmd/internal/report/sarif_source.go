@@ -90,9 +90,9 @@ func replace(from, to int, text string) sarifReplacement {
 	return r
 }
 
-// region converts a position, whose columns count bytes, to a SARIF region,
-// whose columns count UTF-16 code units. Where the source cannot be read the
-// columns are taken as they are, which is right for ASCII lines.
+// region converts a position, with columns in bytes, to a SARIF region, with
+// columns in UTF-16 code units. If the source cannot be read, the columns stay
+// as they are, which is right for ASCII lines.
 func (c *converter) region(p finding.Position) sarifRegion {
 	r := sarifRegion{StartLine: p.Line, StartColumn: c.utf16Column(p.File, p.Line, p.Column)}
 	if p.Column > 0 && p.EndLine > 0 && p.EndColumn > 0 {

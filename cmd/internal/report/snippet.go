@@ -182,7 +182,7 @@ func locksAround(f *region.File, line int) (names []string) {
 	return names
 }
 
-// addLocks adds those of more whose last name none of the locks has: a caller names the same lock by another path.
+// addLocks adds the locks of more with a last name that locks lacks: a caller names the same lock by another path.
 func addLocks(locks, more []string) []string {
 	last := func(lock string) string {
 		lock = strings.TrimSuffix(lock, " (read)")

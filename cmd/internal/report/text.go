@@ -86,7 +86,7 @@ func atOnce(f *finding.Finding) string {
 	return "in two goroutines at once"
 }
 
-// said reports whether the reader knows what the note says.
+// said reports whether the reader knows the note already.
 func said(note, message string, before []string) bool {
 	return strings.Contains(message, note) || slices.ContainsFunc(before,
 		func(b string) bool { return strings.Contains(b, note) })
@@ -144,10 +144,10 @@ func (t *text) access(a *finding.Access, locks bool) {
 	}
 }
 
-// forgotten is the file of an access whose place the happens-before engine had forgotten.
+// forgotten is the file of an access if the happens-before engine had forgotten the place.
 const forgotten = "?"
 
-// deed returns in words what an access does, and to what.
+// deed returns an access in words: its kind and its expression.
 func deed(a *finding.Access) string {
 	switch {
 	case panics(a) || callsItself(a) || isState(a):
@@ -177,14 +177,14 @@ func leaving(source string) string {
 	switch {
 	case i >= 0:
 		return words[i]
-	case source != "": // a condition, whose way on has no statement of its own
+	case source != "": // a condition without a statement of its own behind it
 		return "way without an unlock"
 	}
 	return "return"
 }
 
 // madeBy reports whether the expression of an access is a call, or a method of an atomic value or a sync.Map: it makes
-// the access, and is not what is accessed.
+// the access, and does not name the variable.
 //
 //	write by b.set(1)     atomic-write by m.Store
 func madeBy(a *finding.Access) bool {
@@ -219,8 +219,7 @@ var operations = map[finding.Mode]string{
 	finding.Done: "Done",
 }
 
-// callsItself reports whether the expression of an access is the whole operation, as close(c) is, and not what it is
-// made on.
+// callsItself reports whether the expression of an access is the whole operation, as close(c) is, and not its operand.
 func callsItself(a *finding.Access) bool {
 	call := callOf(a)
 	if call == nil {
@@ -430,7 +429,7 @@ func (t *text) summary() {
 		t.prose("", s)
 	}
 
-	// What the runs reached, and what limits the answer.
+	// The coverage of the runs, and the limits of the answer.
 	if c.Exact > 0 {
 		t.prose("", exact(c))
 	}
@@ -467,7 +466,7 @@ func (t *text) summary() {
 	}
 }
 
-// String returns what was accepted, and by what; empty for nothing.
+// String returns the number of accepted findings by the means of acceptance; empty for none.
 func (a Accepted) String() string {
 	var parts []string
 	for _, p := range []struct {
@@ -486,7 +485,7 @@ func (a Accepted) String() string {
 	return strings.Join(parts, ", ")
 }
 
-// singular returns the ending of a verb whose subject is so many things.
+// singular returns the ending of a verb after n things.
 func singular(n int) string {
 	if n == 1 {
 		return "s"
@@ -494,7 +493,7 @@ func singular(n int) string {
 	return ""
 }
 
-// exact returns what the runs under the happens-before engine stand for.
+// exact returns the sentence about the runs under the happens-before engine.
 func exact(c Coverage) string {
 	s := fmt.Sprintf("the tests of %s ran once under the happens-before engine", Count(c.Exact, "package"))
 	if c.Partly > 0 {
@@ -547,7 +546,7 @@ func sites(c Coverage) string {
 	return s
 }
 
-// lost names what l counts.
+// lost lists the counts of l in words.
 func lost(l Lost) string {
 	var parts []string
 	add := func(n uint64, noun, why string) {
@@ -579,7 +578,7 @@ func (t *text) edge(e *finding.Edge) {
 	t.line("        %s", waits(e))
 }
 
-// waits returns what a step of a cycle waits for, and where.
+// waits returns the lock that a step of a cycle waits for, and the place.
 func waits(e *finding.Edge) string {
 	s := "waits for " + finding.ShortLock(e.To)
 	if e.Via != "" {

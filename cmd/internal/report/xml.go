@@ -44,7 +44,7 @@ func (Checkstyle) Write(w io.Writer, r *Report) error {
 }
 
 // JUnit writes the findings as failed tests, which every CI system shows, beside the tests that failed by themselves;
-// where there is nothing to show, as one test that passed. What does not fail the build is skipped, in its words.
+// or one test that passed, if there are none. A finding that does not fail the build is a skipped test.
 type JUnit struct{}
 
 type junit struct {
@@ -96,7 +96,7 @@ func (JUnit) Write(w io.Writer, r *Report) error {
 	for _, f := range r.Failures {
 		s.failed(&f)
 	}
-	// What was not analysed is no pass.
+	// Code that was not analysed is no pass.
 	for _, p := range r.Problems {
 		s.Errors++
 		s.Cases = append(s.Cases, junitCase{Class: "interlock", Name: "incomplete",
@@ -132,10 +132,10 @@ func (s *junitSuite) failed(f *Failure) {
 	}
 }
 
-// mostOutput is how many lines of what tests printed are shown.
+// mostOutput is the number of lines of test output that are shown.
 const mostOutput = 200
 
-// lastLines returns the last lines of what tests printed.
+// lastLines returns the last lines of the output of tests.
 func lastLines(output string) string {
 	lines := strings.Split(strings.TrimRight(output, "\n"), "\n")
 	if n := len(lines) - mostOutput; n > 0 {

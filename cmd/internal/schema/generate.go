@@ -40,7 +40,7 @@ type Schema struct {
 	Defs        map[string]*Schema `json:"$defs,omitempty"`
 }
 
-// Contract names what is published: the type Root of the package in Dir, as File there.
+// Contract names a published type: Root of the package in Dir, as File there.
 // A named string type's constants become an enumeration, or mere examples if
 // the type is among Open: those that may grow without a new version.
 type Contract struct {

@@ -1,4 +1,4 @@
-// Package suggest finds what somebody may have meant by a word that nothing is called.
+// Package suggest finds the nearest known word to one that is unknown.
 package suggest
 
 import (

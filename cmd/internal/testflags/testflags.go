@@ -1,6 +1,6 @@
 // Package testflags sorts the flags of go test that stand after -- on the command
-// line by what becomes of each: the test binaries take it, the go command builds
-// with it, or it is refused with the next step. No flag is dropped silently.
+// line: the test binaries take a flag, the go command builds with it, or it is
+// refused with the next step. No flag is dropped silently.
 package testflags
 
 import (
@@ -12,7 +12,7 @@ import (
 	"github.com/interlock-go/interlock/dynamic/gocmd"
 )
 
-// goTestFlag is a flag of go test, and what becomes of it after --.
+// goTestFlag is a flag of go test, and its treatment after --.
 type goTestFlag struct {
 	value bool // it takes one
 	fate  fate
@@ -40,8 +40,8 @@ const (
 	artifacts = "many runs would write the same files: make one with go test, and leave it out here"
 )
 
-// Advise returns what to add to an error about a flag that the command does not
-// know, where go test knows it; otherwise "".
+// Advise returns the advice to add to an error about a flag that the command does
+// not know, if go test knows it; otherwise "".
 func Advise(command string, err error) string {
 	name, unknown := strings.CutPrefix(err.Error(), "flag provided but not defined: -")
 	if _, known := goTestFlags[name]; !unknown || !known {
@@ -87,7 +87,7 @@ var goTestFlags = map[string]goTestFlag{
 	"toolexec": {value: true, fate: toBuild}, "trimpath": {fate: toBuild}, "work": {fate: toBuild}, "x": {fate: toBuild},
 }
 
-// Flags are the go test flags after --, sorted by who takes them.
+// Flags are the go test flags after --, sorted by the program that takes them.
 type Flags struct {
 	Build   []string      // for the go command
 	Binary  []string      // for the test binaries
@@ -99,9 +99,9 @@ type Flags struct {
 
 // Split sorts the words of GOFLAGS that are for tests, which the go
 // command does not pass on to binaries that it only builds, and the go test
-// flags after --, as the go command does: what it does not know goes to the test
-// binaries, and so does everything after -args. The error says what to do about
-// a flag that cannot be obeyed.
+// flags after --, as the go command does: unknown flags go to the test binaries,
+// and so does everything after -args. The error about a flag that cannot be obeyed
+// names the next step.
 func Split(goFlags, args []string) (Flags, error) {
 	var t Flags
 	for _, word := range goFlags {

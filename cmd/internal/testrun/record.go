@@ -23,7 +23,7 @@ import (
 type Stop struct {
 	// Rate of new findings a run below which it ends; 0 is never.
 	Rate float64
-	// Fails reports whether what was shown so far is enough to end it at once; nil never does.
+	// Fails reports whether the findings so far end the campaign at once; nil never does.
 	Fails func(*campaign.Result) bool
 
 	stopped bool // by the rate
@@ -33,8 +33,8 @@ type Stop struct {
 // fourth looks around.
 const leastWindow = 4
 
-// watcher returns what decides behind each run whether a campaign goes on, and prints why it does not. What the
-// earlier campaigns have found is not new.
+// watcher returns the function that decides after each run whether a campaign goes on, and prints why it does not.
+// Findings of the earlier campaigns are not new.
 func (s *Stop) watcher(p *progress.Reporter, earlier []*campaign.Result) func(*campaign.Result) campaign.Next {
 	known, fresh := map[string]bool{}, []int(nil)
 	count := func(r *campaign.Result) (n int) {
@@ -80,8 +80,8 @@ func (s *Stop) watcher(p *progress.Reporter, earlier []*campaign.Result) func(*c
 // making makes the runs of a campaign.
 type making func(context.Context, Settings, campaign.Config) (*campaign.Result, error)
 
-// recorded makes the runs that the record of the settings does not have yet, and sets in d what all campaigns of the
-// same build and settings have shown. Without a record it makes all runs.
+// recorded makes the runs that the record of the settings does not have yet, and sets in d the results of all campaigns
+// of the same build and settings. Without a record it makes all runs.
 func (d *Done) recorded(
 	ctx context.Context, p *progress.Reporter, s Settings, cfg campaign.Config, run making,
 ) (err error) {
@@ -107,10 +107,10 @@ func (d *Done) recorded(
 	if err != nil {
 		return err
 	}
-	// Those of the past are made again from what is kept of them.
+	// The campaigns of the past are made again from their records.
 	k := keeping{dir: d.Workspace.Dir, settings: s, config: cfg, run: run, results: map[string]*campaign.Result{}}
 	k.shown = func(r *campaign.Result) []*finding.Finding {
-		joined, _ := Join(ctx, d.Planned, r) // the report says what it does not know
+		joined, _ := Join(ctx, d.Planned, r) // the report has the error
 		return slices.DeleteFunc(joined, func(f *finding.Finding) bool { return f.Evidence == nil })
 	}
 	d.Asked = now.Runs
@@ -160,7 +160,7 @@ func (k *keeping) make(ctx context.Context, c *record.Campaign, cfg campaign.Con
 	return k.run(ctx, s, cfg)
 }
 
-// again takes up what a campaign of the past has shown.
+// again returns the result of a campaign of the past.
 func (k *keeping) again(ctx context.Context, c *record.Campaign) (*campaign.Result, error) {
 	cfg := k.config
 	cfg.Stdout, cfg.Progress = nil, nil
@@ -196,7 +196,7 @@ func (k *keeping) goOn(
 	return r, err
 }
 
-// checksum returns that of what was built: the test binaries of both engines, and the plan whose sites they name.
+// checksum returns the checksum of the build: of the test binaries of both engines, and of the plan.
 func (b *Built) checksum() (string, error) {
 	sum := sha256.New()
 	if err := json.NewEncoder(sum).Encode(b.Planned.Plan); err != nil {

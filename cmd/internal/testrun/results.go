@@ -14,7 +14,7 @@ import (
 	"github.com/interlock-go/interlock/dynamic/campaign"
 )
 
-// Results are what a campaign showed, and how a command reports it.
+// Results has the result of a campaign, and how a command reports it.
 type Results struct {
 	*Done
 	Suspected    bool                        // report findings that no run showed
@@ -27,8 +27,9 @@ type Results struct {
 	Joined []*finding.Finding
 }
 
-// Join makes one list of what the static side suspects and what runs have shown. Of packages that were not named it
-// suspects nothing that no run has shown. An error says that it does not know of all such packages.
+// Join makes one list of the suspected findings of the static side and the findings of runs. A suspected finding in a
+// package that was not named is kept only if a run has shown it. An error means that some of those packages could not
+// be checked.
 func Join(ctx context.Context, pl *planner.Planned, r *campaign.Result) ([]*finding.Finding, error) {
 	var paths []string
 	for _, f := range r.Findings {
@@ -43,7 +44,7 @@ func Join(ctx context.Context, pl *planner.Planned, r *campaign.Result) ([]*find
 	return campaign.Join(pl.Vet.Findings, pl.Beside, r), err
 }
 
-// Fill puts the results into the report. The sentences returned say what limits them.
+// Fill puts the results into the report. The sentences returned name their limits.
 func (d *Results) Fill(ctx context.Context, r *report.Report) (limits []string) {
 	var err error
 	if d.Joined, err = Join(ctx, d.Planned, d.Result); err != nil {
@@ -103,12 +104,12 @@ func (d *Results) fillCoverage(r *report.Report) {
 	of, to := &d.Result.Coverage, &r.Coverage
 	to.Engine, to.Runs, to.Asked = d.Result.Engine, d.Result.Counted, d.Runs
 	to.Exact, to.Forgot, to.Partly = d.Result.Exact, min(d.Result.Forgot, d.Result.Exact), d.Result.Partly
-	if to.Engine == "hb" || to.Engine == "race" { // it instruments all, and does not count what the runs reached
+	if to.Engine == "hb" || to.Engine == "race" { // it instruments all, and does not count the sites that runs reached
 		to.Sampled = d.Result.Sampled
 		return
 	}
 	to.Sites, to.Monitored = len(d.Planned.Plan.Sites), of.Monitored
-	if d.Result.Counted == 0 { // no run has come to know what of the plan was built
+	if d.Result.Counted == 0 { // no run has read which sites of the plan are in the binaries
 		to.Monitored = atomicsets.Count(d.Planned.Plan).Monitored
 	}
 	to.Reached, to.Watched = len(of.Reached), len(of.Armed)

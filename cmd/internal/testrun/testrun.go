@@ -38,16 +38,15 @@ type Settings struct {
 	Exact    bool // run the tests under the happens-before engine first, where it can
 	Stop     Stop
 	Record   *record.Record // keeps the campaign, unless it is nil
-	// Kept is all that decides what is run beside what is built, the seed and the number of runs: a campaign of the
-	// record with another one is another campaign.
+	// Kept has all settings of a run except the build, the seed and the number of runs. It names the campaign.
 	Kept string
 }
 
-// Built is a plan whose tests are built.
+// Built is a plan with its tests built.
 type Built struct {
 	Planned   *planner.Planned
 	Workspace *build.Workspace
-	Vetted    []build.Complaint // of packages whose tests go test would not run
+	Vetted    []build.Complaint // of vet; go test would not run the tests of these packages
 	Binaries  []build.Binary
 	Exact     []build.Binary // of the same packages, under the happens-before engine; or none
 
@@ -75,7 +74,7 @@ func (d *Done) FailedWithoutNoise() bool {
 	})
 }
 
-// Close removes what the build has laid out.
+// Close removes the files of the build.
 func (b *Built) Close() error {
 	err := b.Workspace.Close()
 	if b.exact != nil {
@@ -87,9 +86,9 @@ func (b *Built) Close() error {
 	return nil
 }
 
-// Run carries out the plan pl. What the settings leave open, cfg says. The tests'
-// own output goes to out, if that is not nil. What was prepared is returned even
-// with an error, to be closed.
+// Run carries out the plan pl. cfg has the options that are not in the settings. The
+// tests' own output goes to out, if that is not nil. The result must be closed, also
+// if there is an error.
 func Run(ctx context.Context, p *progress.Reporter, pl *planner.Planned, s Settings, cfg campaign.Config,
 	out io.Writer) (*Done, error) {
 	b, err := Build(ctx, p, pl, s)
@@ -112,8 +111,8 @@ func Run(ctx context.Context, p *progress.Reporter, pl *planner.Planned, s Setti
 	return d, err
 }
 
-// moreRuns returns what as many runs again would take; of a campaign that was bounded by time, how many were made of so
-// many and why, and what all of them would take.
+// moreRuns returns a sentence on the time that as many more runs would take. Of a campaign that was bounded by time it
+// says how many runs were made and why, and the time that all of them would take.
 func moreRuns(r *campaign.Result, asked int) string {
 	if r.Unmade > 0 {
 		return fmt.Sprintf("%d of %s made in the time of a default run, as one with noise takes about %s: "+
@@ -132,8 +131,7 @@ func inWords(d time.Duration) string {
 	return fmt.Sprintf("%d min", int(d.Round(time.Minute).Minutes()))
 }
 
-// Build builds the tests of the plan pl. Of the settings, Vet, Exact and Verbose count. What was prepared is returned
-// even with an error, to be closed.
+// Build builds the tests of the plan pl. It uses Vet, Exact and Verbose of s. The caller closes the result in any case.
 func Build(ctx context.Context, p *progress.Reporter, pl *planner.Planned, s Settings) (*Built, error) {
 	p.Say("preparing the instrumented build")
 	ws, err := build.Prepare(ctx, pl.Module, pl.Plan)
@@ -167,8 +165,8 @@ func Build(ctx context.Context, p *progress.Reporter, pl *planner.Planned, s Set
 	return b, nil
 }
 
-// Campaign runs the tests, those of cfg.Binaries or else all that were built. What the settings leave open, cfg
-// says.
+// Campaign runs the tests of cfg.Binaries, or all that were built if there are none. cfg has the options that are not
+// in the settings.
 func (b *Built) Campaign(ctx context.Context, s Settings, cfg campaign.Config) (*campaign.Result, error) {
 	if cfg.Binaries == nil {
 		cfg.Binaries, cfg.Exact = b.Binaries, b.Exact
@@ -226,7 +224,7 @@ func Exact(
 	if cfg.Binaries, err = ws.BuildTests(ctx); err != nil {
 		return d, err
 	}
-	pl.Module = ws.Module // which knows what does not compile
+	pl.Module = ws.Module // it knows the packages that do not compile
 	d.Binaries, cfg.Workspace, cfg.Plan, cfg.Progress = cfg.Binaries, ws, pl.Plan, watch(p, s.Verbose)
 	if out != nil {
 		cfg.Stdout = &interleaved{p, out}
@@ -302,7 +300,7 @@ func watch(p *progress.Reporter, verbose bool) func(campaign.Event) {
 // longRun is how long tests run without noise until somebody may wonder.
 const longRun = time.Minute
 
-// longMeasured returns what to know of tests that have run for so long without noise.
+// longMeasured returns the sentence about tests that take long without noise.
 func longMeasured(e campaign.Event) string {
 	s := fmt.Sprintf("the tests of %s have run for %s without noise, and ", e.Package, longRun)
 	if e.Limit == 0 {
@@ -311,15 +309,15 @@ func longMeasured(e campaign.Event) string {
 	return s + fmt.Sprintf("are ended after %s, as by go test: -- -timeout=2m ends tests that hang earlier", e.Limit)
 }
 
-// guarantee returns what probabilistic concurrency testing promises for a package with n goroutines and k events.
+// guarantee returns the promise of probabilistic concurrency testing for a package with n goroutines and k events.
 func guarantee(n, k uint64, depth int) string {
 	p := float64(n) * math.Pow(float64(k), float64(depth-1))
 	return fmt.Sprintf("pct: n = %d goroutines, k = %d events, d = %d: a bug of that depth shows in a run with a "+
 		"probability of at least 1/(n·k^(d-1)) = 1/%.3g, as far as goroutines go on at once", n, k, depth, p)
 }
 
-// reportTimeout reports once that tests get more time than the user set, and what takes it: on request, or
-// if the user has set a time.
+// reportTimeout reports once that tests get more time than the user set, with the reason: if verbose, or if the user
+// has set a time.
 func reportTimeout(p *progress.Reporter, cfg *campaign.Config, verbose bool, takes string) {
 	if !verbose && cfg.Timeout == 0 {
 		return
@@ -431,7 +429,8 @@ func (d *Done) Failures(noise bool) (all []report.Failure) {
 	return all
 }
 
-// printed returns what tests printed that failed; of a dump of all goroutines, which ends tests that hang, the reason.
+// printed returns the output of failed tests. Of a dump of all goroutines, which ends tests that hang, it returns the
+// reason alone.
 func printed(f *campaign.Failure) string {
 	if f.Outcome != campaign.Hung && f.Outcome != campaign.TimedOut {
 		return f.Output

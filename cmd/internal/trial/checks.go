@@ -32,13 +32,13 @@ type trial struct {
 	plan     planner.Options // in the copy, of packages named by their paths
 	settings testrun.Settings
 	flags    testflags.Flags
-	before   *campaign.Result // what the runs of the original showed; nil before they are made
+	before   *campaign.Result // of the runs of the original; nil before they are made
 	depth    Depth
 	known    []*finding.Finding // in the original
 	asked    []*finding.Finding // those that are to be patched
 	alone    bool               // no patch made so far is in the copy
 	drafts   bool               // a draft is a patch like others
-	group    []*finding.Finding // what the patch is for
+	group    []*finding.Finding // that the patch is to correct
 	left     []*finding.Finding // races beside it, with the last patch, that others of asked are for
 	others   []*finding.Finding // such races that the source shows
 	hopeless []*finding.Finding // such races for which no patch came out
@@ -47,13 +47,13 @@ type trial struct {
 	alsoFail []string           // tests of these that fail without the last patch too
 	broken   []string           // packages that import these and do not compile, without a patch
 	current  string             // the patch that is tried, for people
-	// corrects reports whether the source shows that a patch is one for what f is about, too.
+	// corrects reports whether the source shows that a patch corrects the cause of f, too.
 	corrects func(c patchgen.Candidate, f *finding.Finding) (bool, error)
 }
 
-// newTrial returns a trial whose go commands run in the copy c. Packages are named
-// by their paths, not by where the user stands; those that do not compile without
-// a patch are not asked for.
+// newTrial returns a trial that runs its go commands in the copy c. It names packages
+// by their paths, not relative to the user's folder, and leaves out those that do not
+// compile without a patch.
 func newTrial(ctx context.Context, o Options, c *moduleCopy) (*trial, error) {
 	still, err := build.KeepStillIn(ctx, c.root, c.work, os.Environ())
 	if err != nil {
@@ -77,7 +77,7 @@ func (t *trial) say(what string) { t.plan.Progress.Say(t.current + ": " + what) 
 
 func (t *trial) env() []string { return t.plan.Still.Env(os.Environ()) }
 
-// isBack reports whether f is what the patch should have corrected.
+// isBack reports whether f is a finding that the patch should have corrected.
 func (t *trial) isBack(f *finding.Finding) bool {
 	return slices.ContainsFunc(t.group, func(g *finding.Finding) bool { return patchgen.SameCause(f, g) })
 }
@@ -216,7 +216,7 @@ func (t *trial) test(files map[string][]byte) error {
 		Text: still[0] + " fails with the patch as it does without it: it says nothing of the patch"}}}
 }
 
-// timedOut is what package testing prints of tests that take too long.
+// timedOut is the message of package testing about tests that take too long.
 const timedOut = "panic: test timed out after "
 
 // endedAfter returns the error of tests that our limit has ended, without the dump of their goroutines; others stay.
@@ -294,8 +294,9 @@ func (t *trial) campaign(c patchgen.Candidate) error {
 	return &patchgen.NotShown{Doubts: open}
 }
 
-// races returns a doubt for each race that a patch leaves beside what it corrects, and keeps those that other patches
-// are for. Runs with the patch have shown them, or runs without it: that a race does not come again may be chance.
+// races returns a doubt for each other race that a patch leaves, except for races that another patch corrects: these
+// it keeps. Runs with the patch have shown the races, or runs without it: that a race does not come again may be
+// chance.
 func (t *trial) races(c patchgen.Candidate, after []*finding.Finding) (open []finding.Doubt, err error) {
 	t.left = nil
 	doubt := func(text string) {
@@ -352,14 +353,14 @@ func placesOf(f *finding.Finding) string {
 	return fmt.Sprintf("%s, at %s", f.Variable, strings.Join(at, " and "))
 }
 
-// hasPatch reports whether there is a patch for what has the cause of f, or one is still to be tried.
+// hasPatch reports whether there is a patch for the cause of f, or one is still to be tried.
 func (t *trial) hasPatch(f *finding.Finding) bool {
 	same := func(g *finding.Finding) bool { return patchgen.SameCause(f, g) }
 	isToCome := func(g *finding.Finding) bool { return g.Fix == nil && same(g) }
 	return t.isMade(f) || slices.ContainsFunc(t.asked, isToCome) && !slices.ContainsFunc(t.hopeless, same)
 }
 
-// isMade reports whether there is a patch for what has the cause of f.
+// isMade reports whether there is a patch for the cause of f.
 func (t *trial) isMade(f *finding.Finding) bool {
 	return slices.ContainsFunc(slices.Concat(t.known, t.asked), func(g *finding.Finding) bool {
 		return g.Fix != nil && t.isTaken(g.Fix) && patchgen.SameCause(f, g)
@@ -371,9 +372,8 @@ func (t *trial) isTaken(fix *finding.Fix) bool {
 	return fix.Withheld == "" && (t.drafts || fix.Verdict != finding.Draft)
 }
 
-// newWait returns a doubt where with a patch the static checks suspect a deadlock or an endless wait that they did not
-// suspect before: runs may pass by chance. The known findings may be a part of what they suspect, so they are asked
-// once more.
+// newWait returns a doubt if, with the patch, the static checks suspect a deadlock or an endless wait that they did not
+// suspect before: runs may pass by chance. The known findings may be incomplete, so it runs the checks once more.
 func (t *trial) newWait() ([]finding.Doubt, error) {
 	waits := firstNewWait(t.static, t.known)
 	if waits == nil {
@@ -407,9 +407,9 @@ func firstNewWait(now, known []*finding.Finding) *finding.Finding {
 	return now[i]
 }
 
-// runs carries out a campaign in the copy as it is, on request with a look at all variables: under the happens-before
-// engine, which sees each pair of accesses that nothing orders, or where that does not work by as many runs again with
-// noise at all places. It returns what the static checks found as well.
+// runs carries out a campaign in the copy as it is. With all set it looks at all variables: under the happens-before
+// engine, which sees each unordered pair of accesses, or, if that does not work, by as many more runs with noise at
+// all places. It returns the findings of the static checks as well.
 func (t *trial) runs(all bool) (*campaign.Result, []*finding.Finding, error) {
 	pl, err := planner.Make(t.ctx, t.plan)
 	if pl != nil {
@@ -450,8 +450,8 @@ func (t *trial) runs(all bool) (*campaign.Result, []*finding.Finding, error) {
 	return done.Result, pl.Vet.Findings, nil
 }
 
-// suspected rejects a patch after which the static checks still say what they
-// said. The campaign made them anew for its plan.
+// suspected rejects a patch if the static checks still report the finding. The
+// campaign has run them again for its plan.
 func (t *trial) suspected() error {
 	for _, f := range t.static {
 		same := slices.ContainsFunc(t.group, func(g *finding.Finding) bool { return g.Code == f.Code })
@@ -466,12 +466,12 @@ func (t *trial) suspected() error {
 const enoughRuns = 5
 
 // AlwaysFail reports whether the tests of a package failed in each run, the one without noise included, and in enough
-// of them to see that a patch corrects what they fail by.
+// runs to see that a patch corrects the failure.
 func AlwaysFail(p *campaign.PackageResult) bool {
 	return p.PlainFailure != nil && p.Failures == p.Runs && p.Runs >= enoughRuns
 }
 
-// provesByTests reports whether what the tests say of a patch is all that there is to show that it is needed.
+// provesByTests reports whether the tests are the only evidence that a patch is needed.
 func (t *trial) provesByTests() bool {
 	observed := func(f *finding.Finding) bool { return f.Status == finding.Confirmed }
 	return t.before != nil && !slices.ContainsFunc(t.group, observed) &&
@@ -479,8 +479,8 @@ func (t *trial) provesByTests() bool {
 }
 
 // failures rejects a patch under which the tests of a package failed, or were not
-// completed, that passed in all of the runs without it: it may hang, or wait for ever. Where the patch is to correct
-// what they failed by, none may fail.
+// completed, that passed in all of the runs without it: it may hang, or wait for ever. If the patch is to correct the
+// failure of tests, no test may fail.
 func (t *trial) failures(r *campaign.Result) error {
 	for i := range r.Packages {
 		p := &r.Packages[i]

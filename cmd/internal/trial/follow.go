@@ -72,8 +72,9 @@ func lineShift(before, after []byte, line int) (shift int, ok bool) {
 	return shift, true
 }
 
-// statementMoved returns the place in the new contents of what stands at a place of the old ones: in the same
-// statement of the same function. Of several that read alike it is the one with the same number, if there are as many.
+// statementMoved returns the place in the new contents that corresponds to a place of the old ones: in the same
+// statement of the same function. Among several equal statements it takes the one with the same number, if there are
+// as many as before.
 func statementMoved(before, after []byte, line, column int) (newLine, newColumn int, ok bool) {
 	was, is := parseText(before), parseText(after)
 	if was == nil || is == nil {
@@ -115,7 +116,7 @@ type text struct {
 	tree   *ast.File
 }
 
-// parseText returns nil for what does not parse.
+// parseText returns nil if the source does not parse.
 func parseText(source []byte) *text {
 	t := &text{source: source, fset: token.NewFileSet()}
 	var err error

@@ -46,9 +46,8 @@ func copyModule(ctx context.Context, root, work string) (*moduleCopy, error) {
 
 func (c *moduleCopy) close() error { return c.remove() }
 
-// rebase keeps the meaning of paths that lead out of the tree. A file that
-// cannot be read as what its name says may be somebody's test data, and stays
-// as it is.
+// rebase keeps the meaning of paths that lead out of the tree. A file such as
+// go.mod that does not parse may be test data of the module, and stays as it is.
 func (c *moduleCopy) rebase() error {
 	return filepath.WalkDir(c.root, func(name string, d fs.DirEntry, err error) error {
 		if err != nil || !d.Type().IsRegular() {

@@ -29,7 +29,7 @@ import (
 	"github.com/interlock-go/interlock/patchgen"
 )
 
-// Options say what to patch, and how patches are tried.
+// Options name the module to patch, and how patches are tried.
 type Options struct {
 	Plan     planner.Options // as the findings came about
 	Settings testrun.Settings
@@ -45,7 +45,7 @@ type Options struct {
 	Alone bool
 	// Drafts takes drafts for patches like others; else they are in no diff but their own.
 	Drafts bool
-	// Tried is called for each group of findings whose fix has been set; an error ends the work. nil is fine.
+	// Tried is called for each group of findings after its fix has been set; an error ends the work. nil is fine.
 	Tried func(group []*finding.Finding) error
 	// Budget is the processor time that patches may take for each package with findings; 0 is no limit.
 	Budget time.Duration
@@ -134,7 +134,7 @@ func Patch(ctx context.Context, o Options) (*Patches, error) {
 	for path := range strings.FieldsSeq(m.Path) {
 		d.pattern = append(d.pattern, path+"/...")
 	}
-	// An analysis does not end in the middle of a function: what there is by then is the result.
+	// An analysis does not end in the middle of a function, so the work is left behind: the patches so far are the result.
 	ended := make(chan error, 1)
 	go func() { ended <- d.all(groups, o.Tried) }()
 	select {
@@ -172,7 +172,7 @@ type results struct {
 	closed bool     // guarded by mu
 }
 
-// set runs do, which sets what callers read, unless they read it already: then it returns an error.
+// set runs do, which sets results. If the callers are reading them already, it returns an error instead.
 func (r *results) set(do func()) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -195,21 +195,21 @@ func (r *results) close() *Patches {
 type attempt struct {
 	left []*finding.Finding // races that it leaves to other patches
 	none bool               // it changes nothing: an earlier one corrects this too
-	// What there was before it.
+	// The patches before it.
 	before Patches
 	taken  []string
 }
 
-// all makes one patch after the other. One that leaves a race to another patch counts once that one is made. Where none
-// comes out, it is tried again, and what came on top of it too, and may leave that race no more: such a race is of a
-// group behind its own, so this ends.
+// all makes one patch after the other. A patch that leaves a race to another group is accepted once that group has a
+// patch. If that group gets none, all retries the group and every later one without the allowance. Such a race is
+// always of a later group, so this ends.
 func (d *patcher) all(groups [][]*finding.Finding, tried func([]*finding.Finding) error) error {
 	attempts := make([]attempt, len(groups))
 	isOpen := func(a attempt) bool {
 		return slices.ContainsFunc(a.left, func(f *finding.Finding) bool { return !d.trial.hasPatch(f) })
 	}
 	for from, to := 0, len(groups); from >= 0; from = slices.IndexFunc(attempts, isOpen) {
-		// What depends on the one that is tried again was made on top of it, except where each is made alone.
+		// Later patches were made on top of the one that is tried again, except if each is made alone.
 		if a := &attempts[from]; len(a.left) > 0 {
 			d.trial.hopeless = append(d.trial.hopeless, slices.DeleteFunc(a.left, d.trial.hasPatch)...)
 			if err := d.restore(a); err != nil {
@@ -240,7 +240,7 @@ func (d *patcher) all(groups [][]*finding.Finding, tried func([]*finding.Finding
 			}
 		}
 	}
-	// Now it is settled what the others are worth.
+	// All patches are final now, so each finding gets its fix.
 	for i, group := range groups {
 		if left := attempts[i].left; len(left) > 0 {
 			err := d.results.set(func() {
@@ -282,7 +282,7 @@ func (d *patcher) noteLeft(fix *finding.Fix, left []*finding.Finding, isCorrecte
 	}
 }
 
-// restore puts the copy back to what there was before an attempt.
+// restore puts the copy back into its state before an attempt.
 func (d *patcher) restore(a *attempt) error {
 	files := maps.Clone(d.Before)
 	maps.Copy(files, a.before.After)
@@ -364,8 +364,8 @@ func (d *patcher) ofCause(f *finding.Finding) (all []*finding.Finding) {
 	return all
 }
 
-// corrects reports whether the source shows that with c, a patch for another variable, nothing is left to be
-// changed for what f is about.
+// corrects reports whether the source shows that c, a patch for another variable, leaves nothing to change for the
+// variable of f.
 func (d *patcher) corrects(c patchgen.Candidate, f *finding.Finding) (gone bool, err error) {
 	both := &Patches{maps.Clone(d.Before), maps.Clone(d.After)}
 	then := &patcher{Patches: both, trial: d.trial, pattern: d.pattern, results: d.results}
@@ -452,7 +452,7 @@ func (d *patcher) load(group []*finding.Finding) (m *patchgen.Module, near []str
 		return nil, nil, fmt.Errorf("loading the packages: %w", err)
 	}
 	reach, broken := reaching(loaded, group), build.Broken(loaded)
-	// What cannot name the variable cannot break with its patch, nor break that.
+	// A package that cannot name the variable cannot break with its patch, nor break the patch.
 	d.trial.broken = nil
 	for _, p := range broken {
 		switch {

@@ -11,8 +11,8 @@ import (
 	"golang.org/x/tools/go/packages"
 )
 
-// triesOfOriginal is how often the tests of the original are run to see whether what fails with a patch fails without
-// it too, if only now and then.
+// triesOfOriginal is how often the tests of the original are run, to see whether a test that fails with a patch fails
+// without it too, if only now and then.
 const triesOfOriginal = 3
 
 // suites rejects a patch with which a test of its packages, or of those in the module that import them, fails, and
@@ -42,10 +42,10 @@ func (t *trial) compare(files map[string][]byte, args []string) (still []string,
 	if err != nil {
 		return nil, "", err
 	}
-	// What fails without the patch too says nothing of it.
+	// A test that fails without the patch too is no evidence against it.
 	known, runs := map[string]int{}, 0
 	for ; runs < triesOfOriginal && len(failed.tests) > 0; runs++ {
-		before, err := t.failing(slices.Insert(slices.Clone(args), 1, "-count=1")) // not what the go command remembers
+		before, err := t.failing(slices.Insert(slices.Clone(args), 1, "-count=1")) // not from the test cache
 		if err != nil {
 			return nil, "", err
 		}
@@ -53,7 +53,7 @@ func (t *trial) compare(files map[string][]byte, args []string) (still []string,
 			known[name]++
 		}
 	}
-	// Nor does what fails without it now and then, and with it not much more often.
+	// Nor is a test that fails without it now and then, and with it not much more often.
 	for _, name := range slices.Sorted(maps.Keys(failed.tests)) {
 		if known[name] == runs || known[name] > 0 && !strings.Contains(name, ofPackage) {
 			still = append(still, name)
@@ -126,14 +126,14 @@ func (t *trial) suiteFlags() []string {
 // ofPackage stands between a test and its package.
 const ofPackage = " of package "
 
-// failures are what failed in a run of go test, and how often, as "TestX of package p", or "package p" where no test
-// of it did: it does not build, or its process ended early. The text is the output of these.
+// failures counts how often each test failed in a run of go test, as "TestX of package p", or as "package p" if the
+// package failed without a test: it does not build, or its process ended early. The text is their output.
 type failures struct {
 	tests map[string]int
 	text  string
 }
 
-// failing runs go test and returns what failed.
+// failing runs go test and returns the failures.
 func (t *trial) failing(args []string) (failures, error) {
 	out, err := t.run(args...)
 	failed := failuresIn(out)
@@ -187,8 +187,8 @@ func failuresIn(out string) failures {
 	return failures{tests, strings.TrimSpace(text.String())}
 }
 
-// nearby lists the packages whose tests a patch may change, those that do not compile left out: near are those that the
-// findings are about, and those that import them.
+// nearby lists the packages with tests that a patch may affect, without those that do not compile. near are the
+// packages of the findings, and those that import them.
 func nearby(sound []*packages.Package, near map[string]bool) []string {
 	paths := map[string]bool{}
 	for _, p := range sound {

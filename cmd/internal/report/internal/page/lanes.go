@@ -9,18 +9,18 @@ import (
 
 // Lanes is an interleaving: one lane for each goroutine, time downward.
 type Lanes struct {
-	Caption string // what the picture shows, in a sentence
+	Caption string // one sentence about the picture
 	Names   []string
 	Rows    []Row // in the order of time
 }
 
-// Row is what stands at one height: what happens in one lane, or in several.
+// Row has the events at one height, in one lane or in several.
 type Row struct {
 	Events []Event
-	Meet   bool // it happens at the same moment, which is what the picture is about
+	Meet   bool // its events happen at the same moment: the point of the picture
 }
 
-// Event is what one goroutine does at a moment.
+// Event is one step of a goroutine.
 type Event struct {
 	Lane  int
 	Kind  Kind
@@ -49,7 +49,7 @@ const (
 	maxText   = 44
 )
 
-// esc escapes text for SVG and cuts it to what fits into a lane.
+// esc escapes text for SVG and cuts it to the width of a lane.
 func esc(s string) string {
 	if r := []rune(s); len(r) > maxText {
 		s = string(r[:maxText-1]) + "…"
@@ -109,7 +109,7 @@ func (l *Lanes) regions(b *strings.Builder, h int) {
 	}
 }
 
-// together joins what happens at the same moment.
+// together joins the events of a row that happen at the same moment.
 func (l *Lanes) together(b *strings.Builder, row Row, y int) {
 	if !row.Meet || len(row.Events) < 2 {
 		return

@@ -1,7 +1,7 @@
 // Package page draws a report as one HTML file that needs nothing else: no network, no fonts, no scripts but
-// its own few lines for the filters. Pictures are SVG; what they show stands beside them as text.
+// its own few lines for the filters. Pictures are SVG, each beside a text that says the same.
 //
-// What is written comes from foreign source and is escaped by html/template and by [esc].
+// All text may come from foreign source and is escaped by html/template and by [esc].
 package page
 
 import (
@@ -15,13 +15,13 @@ var source string
 
 var page = template.Must(template.New("page").Parse(source))
 
-// Page is what the file shows, in the order in which it shows it.
+// Page is the content of the file, in its order.
 type Page struct {
 	Title, Tool string
 	Verdict     string   // one line: how many findings, of which kind
 	Summary     []string // how much was looked at, in plain words
-	Since       string   // what has changed since an earlier report; may be empty
-	Gone        []string // what that had, and this one has not
+	Since       string   // the changes since an earlier report; may be empty
+	Gone        []string // findings of the earlier report alone
 	Statuses    []Choice
 	Codes       []Choice
 	Packages    []Choice
@@ -40,7 +40,7 @@ type Choice struct {
 type Bug struct {
 	ID, Code, Status, Package string
 	Title, Place, Message     string
-	Class                     string // what the code stands for
+	Class                     string // the title of the code
 	New                       bool   // an earlier report, if there is one, has it not
 	Sides                     []Side
 	Lanes                     *Lanes

@@ -5,10 +5,10 @@ import (
 	"strings"
 )
 
-// Word is a word of the page, and what it means.
+// Word is a word of the page, with its meaning.
 type Word struct{ Name, Meaning string }
 
-// terms are what a page says without explaining it where it stands, and what they mean.
+// terms are the words that a page uses without an explanation beside them.
 var terms = []Word{
 	{Name: "confirmed", Meaning: "A run has shown the bug."},
 	{Name: "predicted", Meaning: "A run was one step away from the bug: another order of what it did shows it."},

@@ -103,7 +103,7 @@ func holds(fset *token.FileSet, n ast.Node, line int) bool {
 	return fset.Position(n.Pos()).Line <= line && line <= fset.Position(n.End()).Line
 }
 
-// function is what one function does with locks.
+// function has the lock operations of one function.
 type function struct {
 	fset *token.FileSet
 	line int // of the access
