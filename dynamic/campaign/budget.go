@@ -20,7 +20,7 @@ const (
 )
 
 const (
-	// A bounded campaign whose runs are short goes on while it has confirmed nothing, for at most shortTime of monitored
+	// A bounded campaign with short runs goes on while it has confirmed nothing, for at most shortTime of monitored
 	// runs, shortCPU of their processor time and mostShort of them: a schedule that one run in twenty makes costs seconds
 	// there. A second is about the processor time of go test -race in a small module.
 	shortTime = 5 * time.Second
@@ -60,7 +60,7 @@ func (s *spending) allowed() time.Duration {
 	if exact == 0 {
 		exact = withoutExact * s.plain
 	}
-	// What takes long without noise, as a test that hangs does, takes nothing from the monitored runs.
+	// A run that takes long without noise, as a test that hangs does, takes nothing from the monitored runs.
 	return max(boundFactor*exact, s.plain+s.exact) + boundFloor
 }
 
@@ -91,12 +91,12 @@ func (c *campaign) bound(n int) {
 	}
 	c.progress(Event{
 		Kind: Bounded, Run: n, Runs: c.cfg.Runs, Elapsed: c.asLoaded(most),
-		// What the runs leave is for searches and replays.
+		// The rest of the time is for searches and replays.
 		Replays: c.asLoaded(max(t.allowed()-c.tests.Spent-most, t.kept())),
 	})
 }
 
-// asLoaded returns how long it takes on the machine as it is what would take so long without other work of it.
+// asLoaded converts a time on the idle machine into the time on the machine with its other work.
 func (c *campaign) asLoaded(d time.Duration) time.Duration {
 	return time.Duration(float64(d) * c.tests.Slowed())
 }
@@ -122,7 +122,7 @@ func (c *campaign) perRun(n int) time.Duration {
 	return monitored / time.Duration(n)
 }
 
-// kept is how much of what a bounded campaign may take is kept for replays.
+// kept is the part of the time of a bounded campaign that is kept for replays.
 func (s *spending) kept() time.Duration {
 	monitored := s.allowed() - s.plain - s.exact
 	return max(time.Duration(boundedReplayShare*float64(monitored)), leastReplay)

@@ -27,9 +27,9 @@ import (
 	"github.com/interlock-go/interlock/dynamic/schedule"
 )
 
-// Run makes the campaign. When ctx ends it returns what was found so far and no
+// Run makes the campaign. When ctx ends it returns the findings so far and no
 // error; on an error, such as a campaign that cannot be set up or go on,
-// the result holds what was collected so far.
+// the result holds the evidence so far.
 func Run(ctx context.Context, cfg Config) (*Result, error) {
 	c, err := start(&cfg)
 	if err != nil {
@@ -72,10 +72,10 @@ func (c *campaign) ended(ctx context.Context, err error) error {
 	return err
 }
 
-// Gather makes findings of an evidence file that processes of the user's own
-// making have left, each of them a run. cfg says what they were built from: its
-// Workspace and Plan count; locks are the uses of locks there. Such findings have no
-// replay command. An evidence file that is not there is that of no process.
+// Gather makes findings of the evidence file of processes that the user has
+// started, each of them a run. Of cfg it uses the Workspace and the Plan that they
+// were built from; locks are the uses of locks there. Such findings have no replay
+// command. If there is no evidence file, no process has run.
 func Gather(cfg Config, locks map[uint64]LockUse, file string) (*Result, error) {
 	c := &campaign{cfg: &cfg, result: &Result{}, seen: newTally(cfg.Plan, cfg.Workspace.Module.Packages)}
 	c.seen.deadlocks = deadlock.New(func() map[uint64]LockUse { return locks })
@@ -98,7 +98,7 @@ func Gather(cfg Config, locks map[uint64]LockUse, file string) (*Result, error) 
 	if bad.Lines > 0 {
 		c.result.Unread = fmt.Sprintf("%s: %v; what it held is missing here: run the programs again to see it", file, bad)
 	}
-	// Each process counts as a run whose tests passed: nobody knows how they went.
+	// Each process counts as a run with tests that passed: their outcome is not known.
 	for _, records := range evidence.ByProcess(records) {
 		c.result.Runs++
 		c.result.Counted++
@@ -115,8 +115,8 @@ func Gather(cfg Config, locks map[uint64]LockUse, file string) (*Result, error) 
 
 // Join makes one list of suspected findings and those of r: a confirmed finding takes the place
 // of the suspected one that it proves. The findings given are not changed; those returned are
-// sorted and have ids of their own each. What is suspected beside the packages that the user has named
-// is returned only where r has shown it.
+// sorted and have ids of their own each. A suspected finding of beside, the packages that the user has not named, is
+// returned only if r has shown it.
 func Join(static, beside []*finding.Finding, r *Result) []*finding.Finding {
 	known := r.Known
 	known.Runs, known.Beside = r.Runs, beside
@@ -133,7 +133,7 @@ type campaign struct {
 	open   []uint32 // sections that the run that goes on may open
 	before []pair   // that earlier campaigns have shown
 	time   spending
-	// replayed is what the replays of each command have shown, in the order of their runs.
+	// replayed has the evidence of the replays of each command, in the order of their runs.
 	replayed map[replay][]*tally
 }
 
@@ -189,7 +189,7 @@ func start(cfg *Config) (*campaign, error) {
 			c.result.Packages[i].drFinder = schedule.NewDrFinder(locks)
 		}
 	}
-	// What earlier campaigns have shown is known from the beginning.
+	// The evidence of earlier campaigns is known from the beginning.
 	for _, before := range cfg.Before {
 		c.remember(before)
 	}
@@ -313,7 +313,7 @@ func (c *campaign) collect(ctx context.Context, n int, pkg *PackageResult, file 
 	if bad.Lines > 0 {
 		problem("%v", bad)
 	}
-	// What the tally has not seen before is news, and the next runs are planned by all of it.
+	// Evidence that the tally has not seen before is news, and the next runs are planned by all of it.
 	p.CountsOnTime = pkg.countsOnTime(p.FailedTests())
 	if len(records) > 0 {
 		c.result.Counted = n
@@ -342,7 +342,7 @@ func (c *campaign) problem(format string, args ...any) {
 	c.result.Problems = append(c.result.Problems, fmt.Sprintf(format, args...))
 }
 
-// report returns what `go test` prints for a package.
+// report returns the output of `go test` for a package.
 func (c *campaign) report(p *testproc.Process, pkg string) []byte {
 	return p.Report(pkg, c.verbose(), shownFile(c.cfg))
 }
@@ -368,7 +368,7 @@ func (c *campaign) progress(e Event) {
 	}
 }
 
-// next returns what a campaign that has completed a run is to do.
+// next returns whether a campaign goes on after a run.
 func (c *campaign) next() Next {
 	if c.cfg.AfterRun == nil {
 		return GoOn
@@ -377,7 +377,7 @@ func (c *campaign) next() Next {
 	return c.cfg.AfterRun(c.result)
 }
 
-// finish makes the result of what was seen so far.
+// finish makes the result of the evidence so far.
 func (c *campaign) finish() {
 	r := c.result
 	c.seen.shown = nil // of an earlier call

@@ -20,12 +20,12 @@ import (
 	"github.com/interlock-go/interlock/dynamic/evidence"
 )
 
-// Where a test fails in each run that splits a section, there is nothing to compare with: any noise may make it fail.
+// If a test fails in each run that splits a section, there is nothing to compare with: any noise may make it fail.
 // So further runs are made of that test, in pairs that have the same noise, at this section alone. In one of each pair
 // goroutines take turns at the section, so that it stays whole. The other sections that were split are whole in both:
-// what splitting these does is not laid to this one.
+// their effect must not be blamed on this one.
 
-// comparison is what such runs have shown of one section.
+// comparison is the result of such runs for one section.
 type comparison struct {
 	pkg, test string // test is "" for all
 	strength  int    // microseconds
@@ -44,7 +44,7 @@ const (
 	wide     = 1000
 )
 
-// compare makes the runs for the sections whose splits may be why tests failed, as far as its time goes.
+// compare makes the runs for the sections that may be why tests failed, as far as its time goes.
 func (c *campaign) compare(ctx context.Context) {
 	var ids []uint32
 	for _, id := range c.seen.sectionsSplit() {
@@ -170,7 +170,7 @@ func (c *campaign) compareOnce(ctx context.Context, id uint32, n int, apart bool
 	if p.Err != nil {
 		return p.Err
 	}
-	// The record keeps what the process has left, if the user wants that.
+	// The record keeps the files of the process, if the user wants that.
 	records, err := readRecords(prefix + ".jsonl")
 	if err != nil {
 		return err
@@ -190,7 +190,7 @@ func (c *campaign) compareOnce(ctx context.Context, id uint32, n int, apart bool
 func (what *comparison) count(id uint32, seen *tally, in testRun, apart bool) {
 	r, split := seen.tests[in], seen.splits[id] != nil
 	unseen := r.unwatched
-	if apart { // who comes in turn stays whole, watched or not
+	if apart { // a section in its turn stays whole, watched or not
 		unseen = r.outOfTurn
 	}
 	failed := r.outcome != Passed

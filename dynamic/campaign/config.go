@@ -14,7 +14,7 @@ import (
 	"github.com/interlock-go/interlock/dynamic/hb"
 )
 
-// Config is what to run.
+// Config describes a campaign.
 type Config struct {
 	Workspace *build.Workspace
 	Plan      *plan.Plan
@@ -22,7 +22,7 @@ type Config struct {
 	// Exact are the test binaries of the same packages as they are built under the happens-before engine, see
 	// build.PrepareExact: the tests of each run once so, before the monitored runs. Without any, none do.
 	Exact []build.Binary
-	// ExactMemory bounds what that engine remembers of accesses, in megabytes; 0 is its own bound.
+	// ExactMemory bounds that engine's memory of accesses, in megabytes; 0 is its own bound.
 	ExactMemory int
 	// Sampling is which accesses [Exact] has that engine record.
 	Sampling hb.Sampling
@@ -37,13 +37,13 @@ type Config struct {
 	// arguments of the tests' own. Not -test.timeout, which Timeout sets.
 	TestFlags []string
 	// Timeout is that of one test binary, as `go test -timeout` takes it: 0
-	// means 10 minutes, less than 0 none. It is stretched by what monitoring
-	// costs (see Result.Timeout), and a monitored run is ended long before it
-	// where it takes much longer than the tests take without noise (see
+	// means 10 minutes, less than 0 none. It is stretched by the cost of
+	// monitoring (see Result.Timeout), and a monitored run is ended long before
+	// it if it takes much longer than the tests take without noise (see
 	// PackageResult.Limit).
 	Timeout time.Duration
-	// Floor is what a monitored run may take in any case, however short the
-	// tests are without noise; 0 means 10 seconds.
+	// Floor is the time that a monitored run may take in any case, however short
+	// the tests are without noise; 0 means 10 seconds.
 	Floor time.Duration
 	// Budget is the noise budget in percent of the time; 0 leaves it to the
 	// monitor.
@@ -90,8 +90,8 @@ type Config struct {
 	AfterRun func(*Result) Next
 	// Record keeps each process of the campaign, and has those that were run before; nil keeps nothing.
 	Record *record.Campaign
-	// Before are the results of earlier campaigns of the same binaries, in order: what they have shown plans the runs of
-	// this one.
+	// Before are the results of earlier campaigns of the same binaries, in order: their evidence plans the runs of this
+	// one.
 	Before []*Result
 	// NameSkipped has the run without noise name the tests that skip themselves, see
 	// PackageResult.Skipped. Its output is longer then, so Stdout has to be nil.
@@ -100,15 +100,15 @@ type Config struct {
 	// workspace, which goes with it. Where there is something in it, a folder of that name with a number behind
 	// it does, as Result.Dir says.
 	Dir string
-	// Stdout takes what `go test` would print: all of the first run, then
+	// Stdout takes the output of `go test`: all of the first run, then
 	// each package's first failure. nil prints nothing.
 	Stdout io.Writer
-	// Progress is called, by the goroutine of Run, for what happens; nil is
+	// Progress is called for each event, by the goroutine of Run; nil is
 	// fine.
 	Progress func(Event)
 }
 
-// Next is what a campaign does behind a run.
+// Next is the next step of a campaign after a run.
 type Next int
 
 const (
@@ -138,15 +138,15 @@ type Event struct {
 	Outcome Outcome       // Measured, PackageDone
 	Elapsed time.Duration // Measured, PackageDone
 	Replays time.Duration // Bounded: how long those of findings may take behind the runs
-	// Limit is the test timeout of the run (RunStarted, Measuring), or what a run of the
+	// Limit is the test timeout of the run (RunStarted, Measuring), or the time that a run of the
 	// package may take (Measured); 0 is none.
 	Limit time.Duration
 	Pair  [2]uint32 // Caught: sites of a pair seen for the first time
 	// Section that is proven broken for the first time; 0 where a pair was
 	// caught.
 	Section uint32
-	// Strength of the noise in microseconds: PackageDone, what it was;
-	// Weakened, what it is at most from now on.
+	// Strength of the noise in microseconds: that of the run (PackageDone),
+	// or the most from now on (Weakened).
 	Strength int
 	// PackageDone: how many goroutines came to how many events, where the schedule counts them, and the Depth of
 	// the bugs that it looks for.
@@ -173,25 +173,25 @@ const (
 	Bounded     EventKind = "bounded"  // run Run is made, and those up to Runs are to take Elapsed at most
 )
 
-// Result is what a campaign has shown, or what it had shown when it was
-// interrupted. As JSON it holds all that package merge and [Join] need.
+// Result is the result of a campaign, so far if it was interrupted. As JSON
+// it holds all that package merge and [Join] need.
 type Result struct {
 	// Findings are confirmed, or predicted where a section was split without
 	// proof of harm; sorted and sealed.
 	Findings []*finding.Finding
 	Engine   string        // that made the runs: "watch", "hb" or "race"
-	Sampled  string        // what [Exact] recorded, in words; "" is all
-	Exact    int           // packages whose tests Run has run under the happens-before engine first
+	Sampled  string        // the accesses that [Exact] recorded, in words; "" is all
+	Exact    int           // packages with tests that Run has run under the happens-before engine first
 	Forgot   int           // of the runs under that engine, those of which it could not keep everything
 	Partly   int           // of them, those in which not all of the tests ran to their end
 	Runs     int           // made in full
 	PerRun   time.Duration // that a monitored run of all packages takes
 	Unmade   int           // runs that were left out to save time, see Config.Bounded
-	Counted  int           // whose evidence counts: those, and the one that was interrupted if it has left some
+	Counted  int           // runs with evidence that counts: Runs, and the interrupted one if it has left some
 	Seed     uint64
 	// Interrupted reports whether the context ended before the last run did.
 	Interrupted bool
-	// Unread describes what of the evidence could not be read; it is "" if all of it was. [Gather] alone sets it: in a
+	// Unread describes the evidence that could not be read; it is "" if all of it was read. [Gather] alone sets it: in a
 	// run, a torn line is that of a process that was killed, and is among Problems.
 	Unread   string
 	Packages []PackageResult // in the order of Config.Binaries
@@ -209,7 +209,7 @@ type Result struct {
 	// Problems are sentences on evidence that may be incomplete.
 	Problems []string
 
-	// Known is what findings are joined by.
+	// Known has the further facts that [Join] needs.
 	Known join.Known
 
 	caught []pair          // that the runs have shown

@@ -4,10 +4,10 @@
 //
 // A run starts the test binary of every package once, in the package's folder
 // and with the arguments and environment that `go test` would use. Its outcome
-// as a test (passed, failed, panicked, timed out) is kept apart from what the
-// monitor caught.
+// as a test (passed, failed, panicked, timed out) is kept apart from the
+// evidence of the monitor.
 //
-// # What a run is for
+// # The purpose of a run
 //
 // Where the user does not say where to make noise, the first run makes none and measures
 // how far apart two goroutines come to one address. Most later runs hold goroutines where
@@ -20,8 +20,8 @@
 // time fail under it. So most runs are gentle and some strong (ladder), both
 // are fainter where a package writes short times as constants (testsource.Bearable), and
 // the strength is halved when tests fail under noise, pass without, and no race
-// explains it. What "without" is comes from a run of the same binary with the
-// monitor asleep, before all others, and one more after the first such
+// explains it. For "without", the same binary runs with the
+// monitor asleep, before all others, and once more after the first such
 // failure. [PackageResult] says which tests failed under noise only: they may
 // count on time, or have caught an atomicity violation, and nothing here can
 // tell the two apart.
@@ -31,7 +31,7 @@
 //
 // The run before all others also bounds the time: a monitored run that takes
 // several times as long is ended with a dump of its goroutines, and made again without
-// the tests that hung, or with less noise. That it was ended says nothing of the tests ([CutShort]); only what
+// the tests that hung, or with less noise. That it was ended says nothing of the tests ([CutShort]); only a test that
 // hangs without noise has failed, and is left out of the monitored runs.
 // Goroutines that nothing can wake any more are findings (leaked.go), seen in the
 // run without noise or in a monitored one.
@@ -60,15 +60,15 @@
 //
 // # Atomic sections
 //
-// A section that was split is a finding: with the suspected one that it came
-// from, if there is one, whose id it keeps. It is confirmed by the mechanism: where a
-// user declared the section and the remote access has certainly come in between, and
-// where the split of an inferred one changed the outcome (a store was lost, or the
-// test was different at the use) by what is harm by itself ([stores.Source.Lost]).
+// A section that was split is a finding. If it came from a suspected finding, it
+// keeps the id of that. It is confirmed by the mechanism: if a user declared the
+// section and the remote access has certainly come in between, and if the split of
+// an inferred one changed the outcome (a store was lost, or the test was different
+// at the use) in a way that is harm by itself ([stores.Source.Lost]).
 // Or by the tests, where failing runs that nothing else explains are split
 // significantly more often than passing ones ([tally.harmOf], [fisher.Exceedance]).
 // Where only such runs fail, others are made in which it stays whole ([campaign.compare]).
-// Access-interleaving invariants are only what programs mostly do: only tests confirm
+// Access-interleaving invariants describe the usual order alone: only tests confirm
 // them. All else is predicted. [Refine] sorts out invariants that correct runs
 // split. Sections proven broken are left closed in every second run, as pairs are.
 //
@@ -79,7 +79,7 @@
 // a race of its two sides was caught, it is a note on that: a send or close at the moment of
 // a close, an Add at that of a Wait (dynamic/rt).
 //
-// # What may be missed, what may be reported falsely
+// # Missed, and reported falsely
 //
 // A race that no run shows is not found. Evidence that a process could not
 // write, lines cut short and processes that left no evidence are counted and

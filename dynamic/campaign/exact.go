@@ -22,8 +22,8 @@ import (
 	"github.com/interlock-go/interlock/dynamic/predict"
 )
 
-// exactCost is how much longer tests take under the happens-before engine, in percent: what
-// their timeout is stretched by.
+// exactCost is how much longer tests take under the happens-before engine, in percent: it
+// stretches their timeout.
 const exactCost = 1000
 
 // Exact runs test binaries that are built under the happens-before engine, see
@@ -67,7 +67,7 @@ func engineOf(cfg *Config) string {
 	return "hb"
 }
 
-// finishExact makes the findings of what was seen so far, in a campaign of this engine alone.
+// finishExact makes the findings of the evidence so far, in a campaign of this engine alone.
 func (e *exact) finishExact() {
 	e.seen.shown = nil // of an earlier call
 	e.result.Findings = e.withSplits(e.withPredicted(withUnordered(nil, e.findings()), e.result.Packages))
@@ -76,7 +76,7 @@ func (e *exact) finishExact() {
 	e.result.Known.Sides = firstSides(e.cfg.Plan, e.result.Findings)
 }
 
-// exact is what runs under the happens-before engine have shown.
+// exact has the evidence of runs under the happens-before engine.
 type exact struct {
 	*campaign
 	races map[exactKey]*exactRace
@@ -84,7 +84,7 @@ type exact struct {
 	predicted map[exactKey]*exactRace
 	splits    map[uint32]*predictedSplit // by section
 	orders    []*evidence.Record         // of locks, which another order of a run would deadlock by
-	lines     map[place][]*plan.Site     // the engine records lines; the plan knows what is accessed there
+	lines     map[place][]*plan.Site     // the engine records lines; the plan has the accesses there
 	runs      int                        // begun
 }
 
@@ -118,7 +118,7 @@ func (p place) compare(q place) int {
 	return cmp.Or(cmp.Compare(p.file, q.file), cmp.Compare(p.line, q.line))
 }
 
-// exactRace is what the runs have shown of a race.
+// exactRace has the evidence of the runs on a race.
 type exactRace struct {
 	sides [2]exactSide // in the order of the key, of the first record that has most writes
 	run   int
@@ -134,7 +134,7 @@ type exactSide struct {
 	frame     finding.Frame // the innermost of the user's own
 	at        place         // of it
 	mode      finding.Mode
-	// Of what it accesses, where the stack shows that it is a channel or a WaitGroup: the kind, and what it does there.
+	// The kind of the accessed variable, if the stack shows that it is a channel or a WaitGroup, and the operation.
 	kind string
 	op   finding.Mode
 }
@@ -200,8 +200,8 @@ func (e *exact) run(ctx context.Context, n int, b build.Binary, pkg *PackageResu
 	return nil
 }
 
-// before runs a test binary once, before the monitored runs of its package. What that does not show is left
-// to them, so the campaign goes on whatever happens, and says what is missing.
+// before runs a test binary once, before the monitored runs of its package. The campaign goes on whatever happens, as
+// the monitored runs follow, and reports a run that is missing.
 func (e *exact) before(ctx context.Context, i int, pkg *PackageResult) error {
 	at := slices.IndexFunc(e.cfg.Exact, func(b build.Binary) bool { return b.Package == pkg.Package && b.Path != "" })
 	if at < 0 || pkg.hangs || pkg.knewExact { // one such run of the same tests says it all
@@ -223,14 +223,14 @@ func (e *exact) before(ctx context.Context, i int, pkg *PackageResult) error {
 	case err != nil:
 		return err
 	}
-	// What it has shown needs no further noise.
+	// Its races need no further noise.
 	e.result.Exact++
 	pkg.learned.exact = true
 	for _, p := range e.pairs() {
 		pkg.auto.Caught(p[0], p[1])
 	}
 	e.expect(pkg)
-	// What it has not come to is said.
+	// A run that was not completed is reported.
 	if p.Outcome == CutShort && stacktext.StandStill(p.Output) {
 		p.Outcome = Hung
 	}
@@ -317,7 +317,7 @@ func (e *exact) once(
 	if err := p.RefusedFlag(b.Package, e.cfg.TestFlags); err != nil {
 		return p, 0, err
 	}
-	// What an engine at fault has found or not found means nothing.
+	// The findings of an engine at fault mean nothing.
 	if p.Exit == faultExit && bytes.Contains(p.Output, []byte("interlock: happens-before engine: ")) {
 		return p, 0, &engineFault{b.Package, lastLine(p.Output)}
 	}

@@ -12,8 +12,8 @@ import (
 	"github.com/interlock-go/interlock/dynamic/evidence"
 )
 
-// reports returns the setting that has the race detector write its reports beside the file of evidence. What they are
-// worth is not for the exit code to say.
+// reports returns the setting that has the race detector write its reports beside the file of evidence, without an exit
+// code for them.
 func (e *exact) reports(file string) string {
 	own := ""
 	for _, v := range e.cfg.Workspace.UserEnv() {
@@ -24,7 +24,7 @@ func (e *exact) reports(file string) string {
 	return fmt.Sprintf("GORACE=%slog_path=%q exitcode=0", own, file+reportsSuffix)
 }
 
-// reportsSuffix is what the files of the race detector have in common, behind which it puts the number of the process.
+// reportsSuffix is the common ending of the files of the race detector, before the number of the process.
 const reportsSuffix = ".race"
 
 // gatherReports adds the reports of the race detector to the file of evidence.

@@ -55,8 +55,8 @@ func (e *exact) pairsOf(r *exactRace) (all []pair) {
 }
 
 // withUnordered adds races that the happens-before engine has shown to those caught at the same moment. Of one
-// that both have shown, the latter stays, which has a rate and a harm. A race whose earlier access the engine no
-// longer knows may be any of the others that its later access has: it is a note on one of them.
+// that both have shown, the latter stays, which has a rate and a harm. If the engine has forgotten the earlier access
+// of a race, it may be any other race of the later access: it is a note on one of them.
 func withUnordered(caught, unordered []*finding.Finding) []*finding.Finding {
 	all := caught
 	var half []*finding.Finding
@@ -143,8 +143,8 @@ func (e *exact) finding(r *exactRace) *finding.Finding {
 	return f
 }
 
-// access returns a side as a finding has it: with what the plan knows of the access, where one
-// site of the variable alone is meant.
+// access returns a side as a finding has it: with the plan's facts about the access, if only one site of the variable
+// fits.
 func (e *exact) access(s *exactSide, sites []*plan.Site, v plan.Variable) finding.Access {
 	sites = slices.DeleteFunc(slices.Clone(sites), func(site *plan.Site) bool {
 		return site.Variable != v && !isWhole(site.Variable, v) && !synchronises(v)

@@ -16,8 +16,8 @@ import (
 	"github.com/interlock-go/interlock/dynamic/predict"
 )
 
-// predict takes up what another order of the traced run would show. Of races only those are kept that are
-// between two sites of the plan, so that a run can be driven to them.
+// predict adds the races and deadlocks that another order of the traced run would show. It keeps only races between
+// two sites of the plan, since a run can be driven to them.
 func (e *exact) predict(trace string, b build.Binary) error {
 	sections, ids := e.sections()
 	found, err := predict.FromFile(trace, b.Path, sections)
@@ -49,7 +49,7 @@ func (e *exact) predict(trace string, b build.Binary) error {
 	for _, split := range found.Splits {
 		e.takeSplit(ids[split.Section], split, b.Package)
 	}
-	// Deadlocks of locks whose uses the monitor knows.
+	// Deadlocks of locks that the monitor knows.
 	run := deadlock.Run{N: e.seen.runs, Seed: e.seen.seed, Package: b.Package}
 	for _, steps := range found.Deadlocks {
 		circle := []deadlock.Nested{e.nested(steps[0], steps[1]), e.nested(steps[2], steps[3])}
@@ -60,8 +60,8 @@ func (e *exact) predict(trace string, b build.Binary) error {
 	return nil
 }
 
-// sections returns the atomic sections that a trace may show to be split, and their ids. What a run splits of
-// others means nothing: invariants are only guessed, and a trace does not show which entry of a map is accessed.
+// sections returns the atomic sections that a trace may show to be split, and their ids. Others mean nothing there:
+// invariants are only guessed, and a trace does not show which entry of a map is accessed.
 func (e *exact) sections() (all predict.Sections, ids []uint32) {
 	for i := range e.cfg.Plan.Sections {
 		s := &e.cfg.Plan.Sections[i]
@@ -192,7 +192,7 @@ func (e *exact) stepSide(s predict.Step) exactSide {
 	return exactSide{goroutine: g, frame: frame, mode: accessMode(s.Write, s.Atomic), at: place{frame.File, frame.Line}}
 }
 
-// expect has the schedule of a package drive its runs to what is predicted, first one way round, then the other.
+// expect has the schedule of a package drive its runs to the predicted races, first in one order, then in the other.
 func (e *exact) expect(pkg *PackageResult) {
 	for _, order := range e.orders {
 		pkg.locks.Observe(order)

@@ -13,7 +13,7 @@ import (
 	"github.com/interlock-go/interlock/dynamic/evidence"
 )
 
-// faultExit is the exit code of a program whose engine found itself at fault.
+// faultExit is the exit code of a program after an internal error of the engine.
 const faultExit = 3
 
 // engineFault is an error of the engine in the tests of a package.
@@ -63,7 +63,7 @@ func (e *exact) take(file, pkg string) (races int, err error) {
 	return races, nil
 }
 
-// missed returns what the engine could not keep, in words. It counts up to the last power of two.
+// missed returns the losses of the engine in words. It counts up to the last power of two.
 func missed(l *evidence.Lost) string {
 	var parts []string
 	for _, p := range []struct {
@@ -135,7 +135,7 @@ func (e *exact) side(s *evidence.Side) exactSide {
 }
 
 // synchronisation returns the kind of variable that a function of the runtime or of package sync accesses, if it
-// is one that must be ordered itself, and what it does.
+// is one that must be ordered itself, and the operation.
 func synchronisation(function string) (kind string, op finding.Mode) {
 	switch {
 	case function == "runtime.chansend":

@@ -22,7 +22,7 @@ func (e *exact) replayOf(f *finding.Finding) replay {
 	if e.cfg.Where.Text != "" {
 		r.seed, r.runs = f.Evidence.Seed, 1
 	}
-	if e.cfg.Where.Functions > 0 && f.Evidence.Run > 1 { // what DrFinder knows is that of the run before
+	if e.cfg.Where.Functions > 0 && f.Evidence.Run > 1 { // DrFinder's relations are those of the run before
 		r.seed, r.runs = r.seed-1, 2
 	}
 	if !strings.Contains(strings.Join(goFlags(e.cfg), " "), "-run=") {
@@ -31,7 +31,7 @@ func (e *exact) replayOf(f *finding.Finding) replay {
 	return r
 }
 
-// replayOnce makes the run that the command of r makes, and returns what it shows.
+// replayOnce makes the run that the command of r makes, and returns its evidence.
 func (e *exact) replayOnce(ctx context.Context, r replay) (*tally, error) {
 	i := slices.IndexFunc(e.cfg.Exact, func(b build.Binary) bool { return b.Package == r.pkg && b.Path != "" })
 	if i < 0 {

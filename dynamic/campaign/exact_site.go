@@ -73,8 +73,8 @@ func sharedVariable(a, b []*plan.Site) (v plan.Variable, ok bool) {
 	return v, false
 }
 
-// called finds the call by which a race came into a function of another module, such as the Len of q.l.Len(): what it
-// is called on, by the line of the stack and the name of the function.
+// called finds the call by which a race came into a function of another module, such as the Len of q.l.Len(), by the
+// line of the stack and the name of the function. The operand is the receiver.
 func (e *exact) called(s *exactSide) (op operation.Operation) {
 	stack := s.goroutine.Stack
 	i := slices.Index(stack, s.frame)

@@ -21,7 +21,7 @@ type fatalError struct {
 	code  finding.Code
 	mode  finding.Mode // of the access that failed
 	title string
-	says  string   // what it proves, and what not
+	says  string   // a sentence on its proof, and the limits of that
 	calls []string // methods that fail so
 }
 
@@ -84,17 +84,17 @@ const (
 		"by one goroutine alone or by two that each meant to be the only one."
 )
 
-// fatalAt distinguishes fatal errors by what happened, and where.
+// fatalAt distinguishes fatal errors by their kind and place.
 type fatalAt struct {
 	text     string
 	function string
 	line     int
 }
 
-// fatalSeen is what the runs have shown of one.
+// fatalSeen has the evidence of the runs on one.
 type fatalSeen struct {
 	kind      *fatalError
-	message   string // what the runtime printed, which the text of the kind begins
+	message   string // of the runtime; it begins with the text of the kind
 	goroutine finding.Goroutine
 	run       int
 	seed      uint64
@@ -137,8 +137,8 @@ func (t *tally) fatal(pkg string, strength int, crash []byte) {
 	t.showed(pkg, at.text+" in "+at.function)
 }
 
-// wholeText returns the message of a panic without the runtime's remark that it was recovered, and of a test that had
-// ended without what was to be logged.
+// wholeText returns the message of a panic without the runtime's remark that it was recovered. For the panic of a log
+// after the end of a test, it returns the message without the logged text.
 func wholeText(message string) string {
 	message, _, _ = strings.Cut(message, " [recovered")
 	const ended = " has completed"

@@ -23,7 +23,7 @@ type testsRun struct {
 	strength int
 	outcome  Outcome
 	failed   []string        // tests, where the output names some
-	excuse   string          // what explains a failure, whichever section was split; "" if nothing is known to
+	excuse   string          // another reason for the failure, whichever section was split; "" if none is known
 	watched  map[uint32]bool // sections that some owner has come through
 	// unwatched are sections of which nobody has watched an entry, outOfTurn those with an entry out of turn.
 	unwatched, outOfTurn map[uint32]bool
@@ -45,7 +45,7 @@ func (t *tally) ran(pkg string, strength int, p *testproc.Process, last map[int]
 	t.tests[testRun{pkg, t.runs}] = r
 }
 
-// excuseOf returns what explains that the tests failed, from their own output alone.
+// excuseOf returns another reason for the failure of tests, from their own output alone.
 func excuseOf(p *testproc.Process) string {
 	words := testsource.Verdicts.ReplaceAll(p.Output, nil) // the time that a test took is none of its words
 	switch {
@@ -62,19 +62,19 @@ func excuseOf(p *testproc.Process) string {
 	return ""
 }
 
-// harm is what failing tests say about a split section.
+// harm counts failing tests in the runs that split a section, and in the others.
 type harm struct {
 	counts fisher.Table // over all strata
 	p      float64      // that chance alone has so many failing runs split
 	tested int          // sections that are tested beside each other, and how often each
 	apart  int          // of the runs, those in which goroutines took turns at the section
-	excuse string       // what explains a failing run that split the section, and is not counted; "" for none
+	excuse string       // another reason for a failing run that split the section, which is not counted; "" for none
 }
 
 // significant reports whether failing runs are split more often than chance has it.
 func (h *harm) significant() bool { return h.counts.FailedSplit > 0 && h.p <= level/float64(h.tested) }
 
-// String returns what was counted.
+// String returns the counts in words.
 func (h *harm) String() string {
 	c := &h.counts
 	if c.Runs() == c.Split() {
@@ -90,8 +90,8 @@ func (h *harm) String() string {
 		finding.OfRuns(c.FailedSplit, c.Split()), c.FailedWhole, c.Runs()-c.Split(), apart, h.p, level/float64(h.tested))
 }
 
-// stratum is what runs have to share to be compared: stronger noise splits more
-// sections, and upsets more tests by other ways too.
+// stratum is the part of the runs that may be compared with each other: stronger
+// noise splits more sections, and upsets more tests by other ways too.
 type stratum struct {
 	pkg      string
 	strength int
@@ -138,8 +138,8 @@ func (t *tally) harmOf(section *plan.Section, s *splitSeen, plain map[string]*Pa
 	return h
 }
 
-// explained returns what explains that the tests failed in a run beside the split of
-// the section; "" if nothing is known to.
+// explained returns another reason, beside the split of the section, for the failure of
+// tests in a run; "" if none is known.
 func (t *tally) explained(in testRun, r *testsRun, section *plan.Section, s *splitSeen, plain *PackageResult) string {
 	switch {
 	case r.excuse != "":

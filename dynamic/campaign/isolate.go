@@ -17,12 +17,12 @@ import (
 
 // A test that fails under noise alone, and that no finding explains, is run again with one pause at a time, until a
 // place is found at which a goroutine has to be held for the test to fail. The steps of such a run show which accesses
-// of other goroutines came into what that one was doing (package crossing). Then runs of three kinds decide whether the
-// test fails by that, see [explained]. Tests that have not failed are tried as well, for a shorter time: noise at
+// of other goroutines split its operation (package crossing). Then runs of three kinds decide whether the split is why
+// the test fails, see [explained]. Tests that have not failed are tried as well, for a shorter time: noise at
 // random may never have come into a section that a pause of this length finds at once.
 
 const (
-	// pauseLength is for how long a goroutine is held: others have to get through what they do meanwhile.
+	// pauseLength is for how long a goroutine is held: long enough for whole operations of the others.
 	pauseLength = 10 * time.Millisecond
 	// orders is how many orders of the goroutines there are, by which of them begin late, see dynamic/rt. The search goes
 	// through the places with each.
@@ -101,7 +101,7 @@ func (s *isolation) places(reached map[uint32]bool) (all []arm.Visit) {
 	return all
 }
 
-// reachedPlaces lists the places, those with what a static finding suspects first.
+// reachedPlaces lists the places, those of static findings first.
 func (s *isolation) reachedPlaces(reached map[uint32]bool) (all []arm.Place) {
 	packages := map[string]bool{}
 	sites := maps.Clone(s.seen.reached) // by other runs, in other orders
@@ -126,7 +126,7 @@ func (s *isolation) reachedPlaces(reached map[uint32]bool) (all []arm.Place) {
 			all = append(all, arm.Place{Site: id})
 		}
 	}
-	// What a static finding suspects is most likely to be why.
+	// The functions of static findings are the most likely ones.
 	suspected := s.suspectedFunctions()
 	slices.SortStableFunc(all, func(a, b arm.Place) int {
 		return cmp.Compare(suspected[s.functionAt(b)], suspected[s.functionAt(a)])
@@ -156,7 +156,7 @@ func (s *isolation) functionAt(p arm.Place) string {
 
 func isTestFile(file string) bool { return strings.HasSuffix(file, "_test.go") }
 
-// failsAt returns what may be why the test fails where goroutines are held at the place: nothing where it passes then.
+// failsAt returns the crossings that may be why the test fails if goroutines are held at the place: none if it passes.
 func (s *isolation) failsAt(ctx context.Context, at arm.Visit, order int) ([]crossing.Crossing, error) {
 	failed, err := s.failure(ctx, at, order)
 	if failed == nil || err != nil {
@@ -214,8 +214,8 @@ func (s *isolation) failure(ctx context.Context, at arm.Visit, order int) (*isol
 	return nil, nil
 }
 
-// passing returns a run with its steps, in which goroutines come to the place and go on at once: what they do behind it
-// is not seen where the process ends while they are held.
+// passing returns a run with its steps, in which goroutines go on at once at the place. A run that ends while they are
+// held has no steps behind the place.
 func (s *isolation) passing(ctx context.Context, at arm.Visit) (r *isolatedRun, err error) {
 	for order := range orders {
 		if r, err = s.run(ctx, pauseAt(at, 0)+",steps=1", order); err != nil || !r.failed && !r.unusable {

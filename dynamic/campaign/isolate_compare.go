@@ -12,15 +12,15 @@ import (
 	"github.com/interlock-go/interlock/dynamic/campaign/internal/fisher"
 )
 
-// explained is what a test fails by that passes without noise: a pause in a section of one goroutine, into which
-// another one comes. Runs of three kinds show that, with the pause
+// explained is the reason why a test fails that passes without noise: a pause in a section of one goroutine, which
+// another one splits. Runs of three kinds show that, with the pause
 //
 //   - in the section: the test fails,
 //   - there as well, while the others are kept away until the section has ended: it passes,
 //   - ahead of the section, which makes its goroutine as late and splits nothing: it passes.
 //
-// A test that fails since somebody is late fails in the third kind, too. One that fails since a goroutine reads what
-// another has not stored yet has no section, and no third kind.
+// A test that fails since somebody is late fails in the third kind, too. If it fails since a goroutine reads a variable
+// that another has not stored yet, there is no section, and no third kind.
 type explained struct {
 	crossing.Crossing
 	pkg, test string
@@ -54,7 +54,7 @@ const (
 	mostRounds = 40
 	nearRuns   = 12
 	nearChance = 0.05
-	// hopelessRuns is how many runs are made of what explains little.
+	// hopelessRuns is how many runs are made of a section that explains few failures.
 	hopelessRuns = 3
 )
 
@@ -90,7 +90,7 @@ func (s *isolation) try(ctx context.Context, at arm.Visit, x crossing.Crossing, 
 	return nil, nil
 }
 
-// runs returns what the monitor does in each kind of runs; "" where there is none.
+// runs returns the orders to the monitor in each kind of runs; "" for a kind that is not made.
 func (e *explained) runs() [3]string {
 	pause := pauseAt(e.at, pauseLength)
 	all := [3]string{

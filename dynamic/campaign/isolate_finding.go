@@ -13,8 +13,7 @@ import (
 	"github.com/interlock-go/interlock/dynamic/evidence"
 )
 
-// isolatedFinding makes the finding of a test that fails under noise alone where what another goroutine does comes into
-// a section.
+// isolatedFinding makes the finding of a test that fails under noise alone if another goroutine splits a section.
 func (t *tally) isolatedFinding(cfg *Config, e *explained) *finding.Finding {
 	if e.IsEarly() {
 		return t.earlyFinding(cfg, e)
@@ -110,7 +109,7 @@ func (t *tally) testsFail() bool {
 	return false
 }
 
-// earlyFinding makes the finding of a test that panics since one goroutine reads what another one has not stored yet.
+// earlyFinding makes the finding of a test that panics since one goroutine reads a variable before another stores it.
 func (t *tally) earlyFinding(cfg *Config, e *explained) *finding.Finding {
 	read, store := t.access(cfg, side(&e.Came)), t.access(cfg, side(&e.Last))
 	read.Step, store.Step = 1, 2
@@ -152,8 +151,8 @@ func functionOf(e *explained) string {
 	return function
 }
 
-// kindOf returns the kind of the section: by whether what was read first is tested, and whether what comes last stores
-// it again.
+// kindOf returns the kind of the section: by whether the value of the first read is tested, and whether the last access
+// stores the variable.
 func (t *tally) kindOf(e *explained) string {
 	file := ""
 	for _, f := range e.First.Frames {
@@ -182,7 +181,7 @@ func (t *tally) callAt(cfg *Config, e *explained, s *crossing.Step, at finding.P
 	return nil
 }
 
-// isolatedStory reports what happened, in its order.
+// isolatedStory reports the accesses and the failure, in their order.
 func (t *tally) isolatedStory(
 	cfg *Config, e *explained, words words, first, came, last *finding.Access,
 ) string {
@@ -237,7 +236,7 @@ func (f failures) String() string { return finding.OfRuns(f.failed, f.runs) }
 // ordinals are those of visits.
 var ordinals = [...]string{2: "second", 3: "third"}
 
-// counted reports what the runs have shown.
+// counted reports the results of the runs of each kind.
 func (t *tally) counted(e *explained) string {
 	test := whichTest(e) + " fails"
 	if e.test == "" {

@@ -14,7 +14,7 @@ import (
 	"github.com/interlock-go/interlock/dynamic/evidence"
 )
 
-// isolatedRun is what one run with a pause has shown.
+// isolatedRun is the result of one run with a pause.
 type isolatedRun struct {
 	failed   bool
 	held     bool     // a goroutine was
@@ -43,7 +43,7 @@ func (s *isolation) run(ctx context.Context, places string, order int) (*isolate
 	if err != nil {
 		return nil, err
 	}
-	// The record knows the run by its number: what it does follows from those before.
+	// The record knows the run by its number: its settings follow from the runs before.
 	job := recorded.Job{Name: fmt.Sprintf("isolate-%d %s", s.runs, s.pkg.Package), Engine: "watch", Evidence: file,
 		Schedule: "isolate " + places}
 	p := s.runTests(ctx, job, s.binary, s.pkg, testproc.Options{
@@ -63,7 +63,7 @@ func (s *isolation) run(ctx context.Context, places string, order int) (*isolate
 	return r, nil
 }
 
-// read returns what a process has shown.
+// read returns the result of a process.
 func (s *isolation) read(p *testproc.Process, records []evidence.Record, places string) *isolatedRun {
 	r := &isolatedRun{said: p.Said(), tests: p.FailedTests(), steps: crossing.Read(records)}
 	fails, excuse := p.Outcome == Failed || p.Outcome == Panicked, excuseOf(p)

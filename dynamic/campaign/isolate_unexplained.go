@@ -23,7 +23,7 @@ type Unexplained struct {
 	Hits, Runs int
 }
 
-// String returns what is known in words.
+// String returns the known facts in words.
 func (u *Unexplained) String() string {
 	test, text := cmp.Or(u.Test, "the tests"), ""
 	if u.Test != "" {

@@ -20,8 +20,8 @@ import (
 	"github.com/interlock-go/interlock/dynamic/rt/dump"
 )
 
-// blockedAt is a kind of goroutine blocked for ever: where it waits, on what, and
-// where it was started.
+// blockedAt is a kind of goroutine blocked for ever: the place and the variable of its
+// wait, and the place where it was started.
 type blockedAt struct {
 	state    string // as the runtime prints it, such as "chan send"
 	function string
@@ -41,8 +41,8 @@ type blocked struct {
 	holder    *evidence.LockHolder
 }
 
-// leakSeen is what the runs have shown of one leak: of a goroutine that is left
-// behind, or of a test that waits for ever, and then of the
+// leakSeen has the evidence of the runs on one leak: on a goroutine that is left
+// behind, or on a test that waits for ever, and then on the
 // goroutines that it started as well.
 type leakSeen struct {
 	members  []blocked
@@ -52,14 +52,14 @@ type leakSeen struct {
 	test     string // package
 	hits     map[int]bool
 	// upset are the hits in which the test that had started it failed as it does under noise alone, and the name of
-	// the test: it ended early, and may have left behind what it would have waited for.
+	// the test: it ended early, and may not have waited for its goroutines.
 	upset  map[int]string
 	waited []string // the tests that waited for ever in the run that has shown it first
 	// windows is where that run has held goroutines by its plan, and for how long.
 	windows map[string]time.Duration
 }
 
-// leaksFile returns the file for leaked goroutines of a run whose files begin with prefix.
+// leaksFile returns the file for leaked goroutines of the run with the prefix.
 func leaksFile(prefix string) string { return prefix + "-leaks.jsonl" }
 
 // takeLeaks takes up the leaked goroutines that a process has written to the file, if any, and the
@@ -135,8 +135,8 @@ func (t *tally) leaked(cfg *Config, pkg string, strength int, records []evidence
 	}
 }
 
-// asleep takes up the goroutines that the runtime has printed since none of them could go on: the tests
-// and what these have started. What has stood idle beside them may be meant to.
+// asleep adds the goroutines that the runtime has printed since none of them could go on: those of tests, and those
+// that tests have started. Other goroutines may be meant to stand idle.
 func (t *tally) asleep(cfg *Config, pkg string, strength int, dumped string) {
 	var all []blocked
 	for _, g := range dump.Goroutines(dumped) {
@@ -172,8 +172,8 @@ func (t *tally) blocked(pkg string, strength int, members []blocked, upset ...st
 	}
 }
 
-// testIn returns the test, one of those named, whose own function has started the goroutine, be it a method of a suite
-// of tests, which runs below another test by its name; "" if there is none, or if the test waits for ever.
+// testIn returns the one of the tests that has started the goroutine in its own function, or in a method of a suite of
+// tests, which runs below another test by its name; "" if there is none, or if the test waits for ever.
 func (b *blocked) testIn(tests []string) string {
 	if b.hang || len(b.goroutine.Created) == 0 {
 		return ""
@@ -201,7 +201,7 @@ var leakHeader = regexp.MustCompile(
 // onPurpose is the state of goroutines that are meant to wait for ever, unless a test is one: that waits for nothing.
 const onPurpose = "select (no cases)"
 
-// startedBy is the line on who started a goroutine.
+// startedBy is the line that names the starter of a goroutine.
 var startedBy = regexp.MustCompile(`(?m)^created by .* in goroutine (\d+)$`)
 
 // blockedIn reads one leaked goroutine. It is not ok if it waits on purpose, or if no
@@ -283,8 +283,8 @@ func ofTest(g *finding.Goroutine) bool {
 	return slices.ContainsFunc(g.Stack, func(f finding.Frame) bool { return f.Function == "testing.tRunner" })
 }
 
-// deadlocked makes a finding of each deadlock by the program's own locks, and of each that is
-// possible by what the runs of a package have shown.
+// deadlocked makes a finding of each deadlock by the program's own locks, and of each possible one by the evidence of
+// a package's runs.
 func (t *tally) deadlocked(cfg *Config, pkgs []PackageResult) (all []*finding.Finding) {
 	name := func(g *finding.Goroutine) { userPaths(cfg, g) }
 	for _, found := range t.deadlocks.Findings(name) {
@@ -315,8 +315,8 @@ func countTried(pkgs []PackageResult, f *finding.Finding, last int, tests ...str
 	}
 }
 
-// blockedForEver makes a finding of each leak that is no part of one of the deadlocks. What such a deadlock brings
-// about is a note on it.
+// blockedForEver makes a finding of each leak that is no part of one of the deadlocks. A leak that such a deadlock
+// causes is a note on it.
 func (t *tally) blockedForEver(
 	cfg *Config, deadlocks []*finding.Finding, pkgs []PackageResult,
 ) (all []*finding.Finding) {
@@ -342,8 +342,8 @@ func (t *tally) blockedForEver(
 }
 
 // bringsAbout reports whether all goroutines of f wait for those of the deadlock d: for a lock at a place where one of
-// these has acquired what it holds, or otherwise in the function that has started one of them. A goroutine that a timer
-// has started is that of the one test that waits for ever.
+// these has acquired its own, or else in the function that has started one of them. A goroutine that a timer has
+// started belongs to the one test that waits for ever.
 func bringsAbout(d, f *finding.Finding) bool {
 	if d.Status != finding.Confirmed || d.Evidence.Test != f.Evidence.Test {
 		return false
@@ -365,8 +365,8 @@ func bringsAbout(d, f *finding.Finding) bool {
 	})
 }
 
-// withoutParts leaves out findings whose goroutines all wait for locks, at places where those of another one do: the
-// test itself has come to the lock that stays locked, or a goroutine that it waits for.
+// withoutParts leaves out a finding if all its goroutines wait for locks at places where those of another finding do:
+// the test itself, or a goroutine that it waits for, has come to the lock that stays locked.
 func withoutParts(all []*finding.Finding) (whole []*finding.Finding) {
 	for i, f := range all {
 		isWhole := func(g *finding.Finding) bool {
@@ -423,7 +423,7 @@ func (t *tally) leakFinding(cfg *Config, at blockedAt) *finding.Finding {
 	}
 	first := &f.Accesses[0]
 	test := commonTest([]*finding.Goroutine{first.Goroutine})
-	// A test that waits is a deadlock; what is left behind by tests that ended is a leak.
+	// A test that waits is a deadlock; a goroutine that outlives its test is a leak.
 	if seen.members[0].hang {
 		f.Title = fmt.Sprintf("deadlock: nothing can wake %s", strings.Join(words, ", "))
 		who := cmp.Or(test, "The test")
@@ -459,7 +459,7 @@ func (t *tally) leakFinding(cfg *Config, at blockedAt) *finding.Finding {
 	}
 	f.Evidence.Runs = max(f.Evidence.Runs, f.Evidence.Hits)
 	t.addHolders(cfg, f, seen.members)
-	// A test that fails under noise alone does not do what it does otherwise.
+	// A test that fails under noise alone may leave steps out.
 	if len(seen.upset) == len(seen.hits) {
 		f.Status = finding.Suspected
 		f.Notes = append(f.Notes, fmt.Sprintf("seen only where %s failed, which it does under noise alone: it may have left "+
@@ -496,7 +496,7 @@ func blockedHow(a *finding.Access, state string) string {
 	return state
 }
 
-// addHolders adds to a finding who holds the locks that its goroutines wait for.
+// addHolders adds to a finding the holders of the locks that its goroutines wait for.
 func (t *tally) addHolders(cfg *Config, f *finding.Finding, members []blocked) {
 	for i := range members {
 		held := members[i].holder
@@ -550,7 +550,7 @@ func (t *tally) blockedAccess(b *blocked) (a finding.Access, v finding.Variable,
 	return a, v, op
 }
 
-// modeOf is what a goroutine does in a state.
+// modeOf is the operation of a goroutine in a state.
 func modeOf(state string) finding.Mode {
 	switch {
 	case strings.HasPrefix(state, "chan send"):

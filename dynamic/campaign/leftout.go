@@ -15,7 +15,7 @@ import (
 )
 
 // A test that hangs under noise, or that fails by its own time limit, is no reason to
-// have the others run with less noise, nor to lose what they show. It is spared: the
+// have the others run with less noise, nor to lose their evidence. It is spared: the
 // other runs leave it out, and every fourth run is of spared tests alone, with noise
 // that grows fainter until they stand it.
 

@@ -20,14 +20,14 @@ import (
 // round and round. Most runs are gentle, so that tests which count on time pass
 // as they pass without the monitor: a window of 1 ms at each of a few accesses
 // in a row upsets a test that sleeps for 3 ms. Some are strong, since a short
-// window misses what arrives late. The number of rungs is odd, so that each is
-// met by runs that arm known pairs and by runs that do not.
+// window misses an access that comes late. The number of rungs is odd, so that
+// each is met by runs that arm known pairs and by runs that do not.
 var ladder = [...]int{gentle, gentle, 1000, gentle, 2000}
 
 const (
 	gentle = 100 // microseconds
-	// weakest is the strength below which noise is not weakened further:
-	// windows of a few microseconds are what the scheduler does by itself.
+	// weakest is the strength below which noise is not weakened further: the
+	// scheduler alone makes windows of a few microseconds.
 	weakest = 10
 )
 
@@ -118,7 +118,7 @@ func (c *campaign) judge(
 	pkg.NoneRan = p.RanNone()
 	underNoise := !pkg.likePlain(p)
 	if n == 1 && p.Outcome == Passed && pkg.PlainFailure != nil {
-		c.show(true, pkg.plainReport) // what fails without the monitor fails
+		c.show(true, pkg.plainReport) // a test that fails without the monitor fails
 	} else if p.Outcome != CutShort {
 		news := pkg.First == nil || underNoise && pkg.UnderNoise == 0
 		c.show(n == 1 || p.Outcome != Passed && news, c.report(p, b.Package))
@@ -246,5 +246,5 @@ func (c *campaign) weaken(pkg *PackageResult, f *Failure) {
 }
 
 // weaken returns the strength after one that the tests could not stand: half of
-// it, and what most runs have after a strong one.
+// it, and gentle, as in most runs, after a strong one.
 func weaken(strength int) int { return max(min(strength/2, gentle), weakest) }

@@ -47,8 +47,8 @@ type PackageResult struct {
 	Tests           []string
 	// Unexplained are those of them, and tests that fail by a pause at one place alone, of which nothing shows why.
 	Unexplained []Unexplained
-	// Strength is what the noise was weakened to in the end, in microseconds,
-	// since the tests depend on timing; 0 if it was not.
+	// Strength is that of the noise in the end, in microseconds, if it was
+	// weakened since the tests depend on timing; 0 if it was not.
 	Strength int
 
 	// PlainFailure is how the run before all others failed, nil if it passed. The
@@ -87,7 +87,7 @@ type PackageResult struct {
 	clockTests     map[string]bool // those that may count on time
 	plainTests     []string        // that failed without noise
 	plainOthers    Outcome         // how the tests that do not hang went without noise, where some do; else ""
-	plainReport    []byte          // what the run before all others printed, if it failed
+	plainReport    []byte          // the output of the run before all others, if it failed
 	share          float64         // of a processor that it used
 	repeats        int             // of runs that Interlock has ended
 	hangs          bool            // without noise, in no test that is known
@@ -120,7 +120,7 @@ func failureOf(p *testproc.Process, run int, seed uint64, strength int) *Failure
 // Fails reports whether the tests failed, with the monitor or without.
 func (pkg *PackageResult) Fails() bool { return pkg.Failures > 0 || pkg.PlainFailure != nil }
 
-// verbose reports whether the tests were asked to show what passes.
+// verbose reports whether the tests were asked to print passing tests too.
 func (c *campaign) verbose() bool {
 	return slices.ContainsFunc(c.cfg.TestFlags, func(f string) bool {
 		name, value, has := strings.Cut(strings.TrimLeft(f, "-"), "=")

@@ -15,7 +15,7 @@ import (
 	"github.com/interlock-go/interlock/dynamic/schedule"
 )
 
-// purpose is what a run of a campaign is for.
+// purpose is the purpose of a run.
 type purpose int
 
 const (
@@ -36,7 +36,7 @@ const fewRuns = 4
 func (cfg *Config) auto() bool { return cfg.Where.Text == "" && len(cfg.Only) == 0 && !cfg.Repeat }
 
 // purpose returns that of run n, from 1: of an auto schedule, the first run measures,
-// and every fourth looks around, since what no run has come to leaves no gap.
+// and every fourth looks around, since accesses that no run has reached have no gaps.
 func (cfg *Config) purpose(n int) purpose {
 	switch {
 	case !cfg.auto() || n%4 == 0:
@@ -62,11 +62,11 @@ type noise struct {
 	events uint64
 	// locks are acquisitions between which goroutines are held, for so long at most.
 	locks map[schedule.Acquisitions]time.Duration
-	// triggers are by what DrFinder schedules, as the monitor reads it; nil for other schedules.
+	// triggers is DrFinder's may-trigger relation, as the monitor reads it; nil for other schedules.
 	triggers []byte
 }
 
-// noiseOf returns what run n of a package is to have.
+// noiseOf returns the noise of run n of a package.
 func (c *campaign) noiseOf(n int, pkg *PackageResult) noise {
 	o := noise{
 		purpose: c.cfg.purpose(n), strength: c.strength(n, pkg), plain: pkg.PlainTime,
@@ -120,8 +120,8 @@ func (c *campaign) noiseBudget(pkg *PackageResult) time.Duration {
 	return floor + pkg.PlainTime/100*time.Duration(percent)
 }
 
-// environment is what has the monitor make the noise in run n: the site table is
-// written to a file whose name begins with prefix.
+// environment returns the variables that have the monitor make the noise in run n. It
+// writes the site table to a file beside prefix.
 func (o *noise) environment(cfg *Config, seen *tally, prefix string, only []uint32) ([]string, error) {
 	sites := prefix + "-sites.txt"
 	run := arm.Run{Only: only, Near: seen.near, Holds: o.holds.At}
@@ -135,7 +135,7 @@ func (o *noise) environment(cfg *Config, seen *tally, prefix string, only []uint
 		fmt.Sprintf("INTERLOCK_SEED=%d", seen.seed),
 		"INTERLOCK_NOISE=" + strings.Join(o.parts(cfg), ","),
 	}
-	// What the schedule goes by.
+	// The inputs of the schedule.
 	if len(o.locks) > 0 {
 		vars = append(vars, "INTERLOCK_HOLD="+arm.HoldList(o.locks))
 	}
@@ -182,7 +182,7 @@ func (o *noise) parts(cfg *Config) []string {
 	return parts
 }
 
-// learn has the schedule of a package take up what a run has shown.
+// learn has the schedule of a package take up the evidence of a run.
 func (c *campaign) learn(pkg *PackageResult, o *noise, records []evidence.Record) {
 	var armed []uint32
 	turn := schedule.TurnOf(c.seen.seed)
@@ -244,7 +244,7 @@ func (c *campaign) newSchedule() *schedule.Auto {
 	})
 }
 
-// lessons are what a campaign has shown of a package that plans the runs of later ones.
+// lessons has the evidence of a campaign on a package that plans the runs of later ones.
 type lessons struct {
 	gaps   map[pair]evidence.Gap // by the sites, in their order
 	orders []evidence.Record     // of locks
@@ -265,7 +265,7 @@ func (l *lessons) observe(gaps []evidence.Gap) {
 	}
 }
 
-// remember has the runs of this campaign planned by what an earlier one has shown.
+// remember has the runs of this campaign planned by the evidence of an earlier one.
 func (c *campaign) remember(before *Result) {
 	c.before = append(c.before, before.caught...)
 	maps.Copy(c.seen.near, before.near)

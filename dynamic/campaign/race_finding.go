@@ -18,8 +18,8 @@ import (
 )
 
 // findings makes a confirmed finding of each pair caught, and a finding of each
-// section split, and takes in what the happens-before engine has shown, if it was asked; claims holds, by
-// its id, the id of the suspected finding that the section came from.
+// section split, and adds the races of the happens-before engine, if it was asked; claims holds, by
+// the id of a section, the id of the suspected finding that it came from.
 func (t *tally) findings(
 	cfg *Config, pkgs []PackageResult, e *exact,
 ) (all []*finding.Finding, claims map[string]string) {
@@ -111,8 +111,8 @@ func (t *tally) raceFinding(cfg *Config, race []pair) *finding.Finding {
 	return f
 }
 
-// copies returns notes on sites that copy all of the object whose field v is, which the source may only show by a
-// method with a value for its receiver.
+// copies returns notes on sites that copy the whole object with the field v. In the source that may only show as a
+// method with a value receiver.
 func copies(v plan.Variable, sites ...*plan.Site) (notes []string) {
 	for _, s := range sites {
 		if !isWhole(s.Variable, v) {
@@ -138,7 +138,7 @@ func raceCode(kind string) finding.Code {
 	return finding.CaughtInTheAct
 }
 
-// raceName returns what a race on a variable of the kind is called.
+// raceName returns the name of a race on a variable of the kind.
 func raceName(kind string) string {
 	if raceCode(kind) == finding.CaughtInTheAct {
 		return "data race"
@@ -146,7 +146,7 @@ func raceName(kind string) string {
 	return "race"
 }
 
-// siteMode returns what the access at a site does, in the words of findings.
+// siteMode returns the mode of the access at a site, in the words of findings.
 func siteMode(s *plan.Site) finding.Mode {
 	switch s.Variable.Kind {
 	case plan.KindChannel:
@@ -182,7 +182,7 @@ func message(v finding.Variable, a, b *finding.Access) string {
 		a.Goroutine.ID, verb(a.Mode), a.Expr, a.Function, b.Goroutine.ID, verb(b.Mode), b.Function, harm)
 }
 
-// found reports what the variable held when the second goroutine came.
+// found reports the value of the variable when the second goroutine came.
 func (t *tally) found(b *evidence.Side) string {
 	if kind := t.plan.Site(b.Site).Scalar; kind != "" && b.Value != nil {
 		return fmt.Sprintf(" The variable held %s at that moment.", scalar(kind, *b.Value))
@@ -218,7 +218,7 @@ func scalar(kind string, v uint64) string {
 
 func writes(m finding.Mode) bool { return m == finding.Write || m == finding.AtomicWrite }
 
-// verb returns what an access of mode m does.
+// verb returns the verb for an access of mode m.
 func verb(m finding.Mode) string {
 	switch m {
 	case finding.Send:
@@ -231,7 +231,7 @@ func verb(m finding.Mode) string {
 	return strings.Replace(string(m), "atomic-", "atomically ", 1)
 }
 
-// act returns in words what an access does. The expression of one to a sync.Map is the method that makes it.
+// act returns an access in words. The expression of an access to a sync.Map is the method that makes it.
 func (t *tally) act(a *finding.Access) string {
 	for i := range t.plan.Sites {
 		s := &t.plan.Sites[i]
@@ -242,7 +242,7 @@ func (t *tally) act(a *finding.Access) string {
 	return verb(a.Mode) + " " + a.Expr
 }
 
-// access joins what the plan knows of a site with what the run saw there.
+// access joins the plan's facts about a site with the evidence of the run there.
 func (t *tally) access(cfg *Config, side *evidence.Side) finding.Access {
 	s := t.plan.Site(side.Site)
 	g := stacktext.Parse(side.Stack)

@@ -25,13 +25,13 @@ import (
 // replay is one run that is to show a finding again: the command line has all that
 // it depends on.
 type replay struct {
-	pkg      string // whose tests run
+	pkg      string // of the tests
 	seed     uint64
 	strength int
 	only     string // places at which noise is made, with windows where a plan had some; "" is everywhere
 	hold     string // places of locks between which goroutines are held
 	pause    string // place at which goroutines are held, with the length; the tests are to fail then
-	quiet    bool   // there is no noise but at these places, as in a run whose plan takes the budget up
+	quiet    bool   // noise is made at these places alone, as in a run with a plan that takes the budget up
 	exact    bool   // under the happens-before engine, without noise unless the user has chosen a schedule
 	runs     int    // of which the last is the one, where there is such a schedule
 	test     string // that runs alone; "" is all that the user's flags choose
@@ -50,7 +50,7 @@ func replayOf(
 		r.only, r.held = windowsAt(slices.Sorted(maps.Keys(windows)), windows), true
 	case f.Evidence.Error == "":
 		var places []string
-		for _, a := range f.Accesses[:min(3, len(f.Accesses))] { // of a split section, what came in between as well
+		for _, a := range f.Accesses[:min(3, len(f.Accesses))] { // of a split section, the access in between as well
 			if at := a.Position.String(); !slices.Contains(places, at) {
 				places = append(places, at)
 			}
@@ -139,7 +139,7 @@ func (r *replay) command(cfg *Config) string {
 	return commandLine(append(append(words, cfg.ReplayFlags...), r.pkg), r.goFlags(cfg))
 }
 
-// prob is how likely noise is beside what the replay places, of 1000.
+// prob is how likely noise is at other places than those of the replay, of 1000.
 func (r *replay) prob(cfg *Config) int {
 	if r.quiet {
 		return 0
@@ -234,8 +234,8 @@ func (c *campaign) measureReplays(ctx context.Context) {
 	}
 }
 
-// measureReplay tries ways to replay a finding until one shows it reliably, and states the rate of the best. Where
-// none shows it, what stands there is the command of the run that did.
+// measureReplay tries ways to replay a finding until one shows it reliably, and states the rate of the best. If none
+// shows it, the finding keeps the command of the run that did.
 func (c *campaign) measureReplay(ctx context.Context, s *shown, ways []replay) {
 	chosen := false
 	for i, r := range ways {
@@ -267,8 +267,8 @@ func (c *campaign) measureReplay(ctx context.Context, s *shown, ways []replay) {
 // windowAt is the window of a place.
 var windowAt = regexp.MustCompile(`@[^,]*`)
 
-// ways lists what to try for r, the most faithful first: where goroutines are held for others to come, further noise
-// may keep these away; a window that is no plan's is made again and again; a wider one meets what comes late.
+// ways lists the replays to try for r, the most faithful first: if goroutines are held for others to come, further
+// noise may keep these away; a window that no plan made is made again and again; a wider one meets late accesses.
 func (r *replay) ways() []replay {
 	if r.held {
 		return r.waysToHang()
@@ -292,9 +292,9 @@ func (r *replay) stronger() (ways []replay) {
 	return ways
 }
 
-// waysToHang is [replay.ways] for goroutines that wait for ever: some order of events has brought that about, and where
-// goroutines were held only leads there. What was seen without noise may come with any: runs of seeds in a row differ
-// in the events at which goroutines are held. Longer pauses keep the order where the machine is slower.
+// waysToHang is [replay.ways] for goroutines that wait for ever: some order of events has caused that, and the places
+// where goroutines were held only lead there. A hang without noise may come again with any seed: runs of seeds in a row
+// differ in the events at which goroutines are held. Longer pauses keep the order on a slower machine.
 func (r *replay) waysToHang() []replay {
 	ways := []replay{*r}
 	if r.strength == 0 {
@@ -352,7 +352,7 @@ func (c *campaign) tryReplay(ctx context.Context, s *shown, r replay, first, n, 
 	return hits, runs
 }
 
-// replayOnce makes the run that the command of r makes, and returns what it shows.
+// replayOnce makes the run that the command of r makes, and returns its evidence.
 func (c *campaign) replayOnce(ctx context.Context, r replay) (*tally, error) {
 	if r.exact {
 		return c.exact.replayOnce(ctx, r)
@@ -474,8 +474,8 @@ func goFlags(cfg *Config) []string {
 // tests has them, is no test of package testing.
 var testFunction = regexp.MustCompile(`^(Test|Fuzz|Example)([A-Z_0-9][A-Za-z0-9_]*)?(\.func[0-9.]*)?$`)
 
-// testOf returns the test function that all sides come from, as their stacks
-// and go statements show it, or "". What waits for ever beside a test that does is that test's.
+// testOf returns the test function that all sides come from, as their stacks and go statements show it, or "".
+// Goroutines that wait for ever beside a test that does belong to that test.
 func testOf(f *finding.Finding) string {
 	var all, tests []*finding.Goroutine
 	for _, a := range f.Accesses {

@@ -27,9 +27,9 @@ type pausePlace struct {
 	isOfTests bool
 }
 
-// waysToReplay lists what to try for a finding, see [replay.ways]. Pauses in the functions of the goroutines that wait
-// come directly behind the run as it was: a run that does not hang takes no longer than the test. Pauses elsewhere come
-// last.
+// waysToReplay lists the replays to try for a finding, see [replay.ways]. Pauses in the functions of the goroutines
+// that wait come directly behind the run as it was: a run that does not hang takes no longer than the test. Pauses
+// elsewhere come last.
 func (c *campaign) waysToReplay(s *shown) []replay {
 	ways := s.replay.ways()
 	if !s.replay.held || !c.cfg.auto() || c.cfg.HoldFlag == "" || !c.isMonitored(s.replay.pkg) {
@@ -84,7 +84,7 @@ func (c *campaign) placesToPause(f *finding.Finding) (all []pausePlace) {
 			add(s.Package, s.Function, finding.Position{File: s.File, Line: s.Line, Column: s.Column})
 		}
 	}
-	// Tests start goroutines and wait for them: what they hold there seldom comes between others.
+	// Tests start goroutines and wait for them: a pause in a test itself seldom changes the order of others.
 	slices.SortFunc(all, func(a, b pausePlace) int {
 		return cmp.Or(btoi(b.isNear)-btoi(a.isNear), btoi(a.isOfTests)-btoi(b.isOfTests), strings.Compare(a.at, b.at))
 	})

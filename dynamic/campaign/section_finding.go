@@ -160,7 +160,7 @@ func wordsOf(kind string) words {
 	return words{finding.Interleaved, "consecutive accesses", "the first", "the second"}
 }
 
-// story reports what happened, in its order.
+// story reports the accesses, in their order.
 func (w words) story(
 	t *tally, section *plan.Section, best *sighting, pattern string, entry, remote, end *finding.Access,
 ) string {
@@ -177,7 +177,7 @@ func (w words) story(
 	}
 	text := fmt.Sprintf("%s and, %v later, to %s (%s). In between %s", owner, roughly(time.Duration(s.GapNS)), t.act(end),
 		w.end, other)
-	// Three accesses of two variables have a serial order by themselves: what is wrong is that they belong together.
+	// Three accesses of two variables have a serial order by themselves: the fault is that they belong together.
 	if s.End != nil && t.plan.Site(s.Entry.Site).Variable != t.plan.Site(s.End.Site).Variable {
 		return text + ", so between two accesses of variables that may belong together." + w.effect(best)
 	}

@@ -20,7 +20,7 @@ type testRun struct {
 	run int
 }
 
-// splitSeen is what the runs have shown of one atomic section.
+// splitSeen has the evidence of the runs on one atomic section.
 type splitSeen struct {
 	best  sighting // the one that the finding describes
 	hits  map[int]bool
@@ -44,7 +44,7 @@ type sighting struct {
 	doubt    string // why it is none, by the source
 }
 
-// sighting returns what a split of the run that goes on has shown.
+// sighting returns the evidence of a split in the present run.
 func (t *tally) sighting(split *evidence.SplitSection, strength int, pkg string) sighting {
 	return sighting{split: *split, run: t.runs, seed: t.seed, strength: strength, test: pkg}
 }
@@ -69,10 +69,9 @@ func (s *sighting) rank() int {
 }
 
 // proves reports whether s is a bug whatever the tests do: a section that a user
-// declared, into which another goroutine has certainly come, or an inferred one
-// where the split has changed the outcome by what is harm by itself; if not, doubt is why. Of an
-// access-interleaving invariant, which is only what the program usually does, a
-// changed value proves nothing.
+// declared, which another goroutine has certainly split, or an inferred one with a
+// changed outcome that is harm by itself; if not, doubt is why. An access-interleaving
+// invariant is only the usual order of the program, so a changed value proves nothing.
 func (t *tally) proves(section *plan.Section, s *evidence.SplitSection) (proof bool, doubt string) {
 	switch section.Kind {
 	case plan.Invariant:
@@ -156,7 +155,7 @@ func (c *campaign) opened(n int) (open, resting []uint32) {
 // sectionsSplit returns the ids of those that were, in order.
 func (t *tally) sectionsSplit() []uint32 { return slices.Sorted(maps.Keys(t.splits)) }
 
-// source is what the stores of sections are read in.
+// source returns the source code with the stores of sections.
 func (t *tally) source() *stores.Source { return &stores.Source{Plan: t.plan, Packages: t.pkgs} }
 
 // inside reports whether the goroutine was between the section's entry and the last
@@ -217,7 +216,7 @@ func failedAt(p *stacktext.Panic, place finding.Position) bool {
 	return i == 0 && isRuntimeError(p.Message) || i > 0 && isNil(p.Message)
 }
 
-// isRuntimeError reports whether a panic is one by which the runtime says what a value is not.
+// isRuntimeError reports whether a panic is one of the runtime about a value: nil, out of range, of another type.
 func isRuntimeError(message string) bool {
 	return strings.HasPrefix(message, "runtime error: ") || strings.HasPrefix(message, "interface conversion: ") ||
 		isNil(message)

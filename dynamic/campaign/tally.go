@@ -27,7 +27,7 @@ func makePair(a, b uint32) pair { return pair{min(a, b), max(a, b)} }
 
 func comparePairs(a, b pair) int { return cmp.Or(cmp.Compare(a[0], b[0]), cmp.Compare(a[1], b[1])) }
 
-// caught is what the runs have shown of one pair.
+// caught has the evidence of the runs on one pair.
 type caught struct {
 	record evidence.Record // the first
 	run    int
@@ -35,10 +35,10 @@ type caught struct {
 	// strength of the noise in microseconds
 	strength int
 	windows  map[uint32]time.Duration // of the plan of that run, at its sites
-	test     string                   // package whose binary showed it first
+	test     string                   // package with the binary that showed it first
 	hits     map[int]bool
 	count    int
-	failed   map[string]bool // packages whose tests failed in a run that showed it
+	failed   map[string]bool // packages with failed tests in a run that showed it
 }
 
 // tally adds up the evidence of all runs.
@@ -52,7 +52,7 @@ type tally struct {
 	reached  map[uint32]bool
 	armed    map[uint32]bool
 	near     map[uint32]bool            // sites of near misses
-	bugs     map[string]map[string]bool // what the tests of a package have shown for certain, see showed
+	bugs     map[string]map[string]bool // certain bugs by the package of the tests, see showed
 	splits   map[uint32]*splitSeen      // by section
 	proven   map[uint32]bool            // sections with a split that is a bug whatever the tests say
 	rested   map[uint32]int             // runs in which a section was not opened, being proven
@@ -60,7 +60,7 @@ type tally struct {
 	tests    map[testRun]*testsRun
 	compared map[uint32]*comparison // by section
 	fatals   map[fatalAt]*fatalSeen
-	// isolated are tests that fail under noise alone, each with what explains that.
+	// isolated are tests that fail under noise alone, each with its reason.
 	isolated []*explained
 	leaks    map[blockedAt]*leakSeen // by the first member
 
@@ -151,7 +151,7 @@ func (t *tally) pairs() []pair {
 	return slices.SortedFunc(maps.Keys(t.caught), comparePairs)
 }
 
-// news is what records have shown that none before had.
+// news has the pairs and sections that no earlier record had.
 type news struct {
 	pairs    []pair
 	sections []uint32 // proven
@@ -173,7 +173,7 @@ func (t *tally) add(
 			if t.sight(t.section(r.Split.Section), t.sighting(r.Split, strength, pkg)) {
 				fresh.sections = append(fresh.sections, r.Split.Section)
 			}
-			if s := r.Split; s.Between && !s.End.Write { // what the end has read may be why it panics behind
+			if s := r.Split; s.Between && !s.End.Write { // the value that the end has read may be why it panics later
 				came = append(came, r)
 			}
 		case (r.Kind == evidence.Came || r.Kind == evidence.Used) && t.knows(r.Split):
@@ -296,7 +296,7 @@ func (t *tally) rate(group []pair) (hits, tries, count int) {
 		}
 		count += t.caught[p].count
 	}
-	maps.Copy(armed, seen) // what no plan has foreseen
+	maps.Copy(armed, seen) // runs that showed it without arming it
 	return len(seen), len(armed), count
 }
 

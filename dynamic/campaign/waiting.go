@@ -70,7 +70,7 @@ func (c *campaign) runTests(
 }
 
 // awaitsTimer reports whether one of the tests that have printed where they wait may be woken by a timer, as far as the
-// source shows that, or waits in a package whose source is not there.
+// source shows that, or waits in a package without source.
 func (c *campaign) awaitsTimer(p *testproc.Process) bool {
 	inHTTP, isServed := false, false
 	for _, g := range dump.Goroutines(string(p.Output)) {

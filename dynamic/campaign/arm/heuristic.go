@@ -13,7 +13,7 @@ import (
 
 // Heuristic is where noise is made: AtomRace's heuristics (3.3), or "guided", which
 // leaves it to the monitor: it makes noise where near misses and static findings point.
-// The zero value plans runs by what earlier ones have shown, see [schedule.Auto].
+// The zero value plans runs by the evidence of earlier ones, see [schedule.Auto].
 type Heuristic struct {
 	Text  string // as the user has it
 	Noise string // as the monitor has it

@@ -9,8 +9,8 @@ import (
 	"github.com/interlock-go/interlock/atomicsets/plan"
 )
 
-// Sections returns the sections of p that runs open, by id. If only is not empty, it is
-// those whose entry and one of whose ends are among these sites.
+// Sections returns the sections of p that runs open, by id. If only is not empty, it
+// returns the sections with their entry and an end among these sites.
 func Sections(p *plan.Plan, only []uint32) []uint32 {
 	var ids []uint32
 	for i := range p.Sections {

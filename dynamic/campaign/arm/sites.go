@@ -1,5 +1,5 @@
-// Package arm writes what a monitored run arms, as the monitor reads it: a table of the
-// sites, a list of atomic sections, and where noise is made.
+// Package arm writes the settings of a monitored run as the monitor reads them: a table of
+// the sites, a list of atomic sections, and where noise is made.
 package arm
 
 import (
@@ -12,7 +12,7 @@ import (
 	"github.com/interlock-go/interlock/atomicsets/plan"
 )
 
-// Run is what distinguishes the site table of one run.
+// Run has the properties of a run that change its site table.
 type Run struct {
 	Only  []uint32                 // if not empty, these sites alone are armed, as suspicious ones
 	Near  map[uint32]bool          // sites that count as suspicious

@@ -42,7 +42,7 @@ func Results(parts []*campaign.Result) *campaign.Result {
 		for _, f := range p.Findings {
 			found = addFinding(found, f, before)
 		}
-		// What the runs reached.
+		// The coverage of the runs.
 		all.Exact, all.Forgot, all.Partly = all.Exact+p.Exact, all.Forgot+p.Forgot, all.Partly+p.Partly
 		all.Coverage.Monitored = max(all.Coverage.Monitored, p.Coverage.Monitored)
 		all.Coverage.Reached = union(all.Coverage.Reached, p.Coverage.Reached)
@@ -136,14 +136,14 @@ func later(f *campaign.Failure, before int) *campaign.Failure {
 	return &moved
 }
 
-// union returns what is in a or b, in order, each once.
+// union returns the elements of a or b, in order, each once.
 func union[T cmp.Ordered](a, b []T) []T {
 	all := slices.Concat(a, b)
 	slices.Sort(all)
 	return slices.Compact(all)
 }
 
-// intersection returns what is in a and b, both sorted.
+// intersection returns the elements of both a and b, which are sorted.
 func intersection(a, b []uint32) []uint32 {
 	return slices.DeleteFunc(slices.Clone(a), func(id uint32) bool {
 		_, found := slices.BinarySearch(b, id)
@@ -151,8 +151,8 @@ func intersection(a, b []uint32) []uint32 {
 	})
 }
 
-// Ran returns how many seeds a part has used up, from its first: with one more for a run that was cut off, whose
-// evidence counts too, so that nobody makes it again.
+// Ran returns how many seeds a part has used up, from its first: with one more for a run that was cut off. The evidence
+// of such a run counts too, so nobody makes it again.
 func Ran(p *campaign.Result) int {
 	if p.Interrupted {
 		return p.Runs + 1

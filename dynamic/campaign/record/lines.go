@@ -78,11 +78,11 @@ func (r *Record) exportTable(t table, out *json.Encoder) error {
 	return r.explainedOrNil(rows.Err())
 }
 
-// Imported is what came in.
+// Imported counts the additions of a merge.
 type Imported struct{ Campaigns, Processes int }
 
-// Merge takes up another record, or JSON Lines that [Record.Export] has written: all of it, or nothing if there is
-// an error. What is known already does not count twice.
+// Merge adds another record, or JSON Lines that [Record.Export] has written: all of it, or nothing if there is an
+// error. It adds no process twice.
 func (r *Record) Merge(name string) (Imported, error) {
 	f, err := os.Open(name)
 	if err != nil {

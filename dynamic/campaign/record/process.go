@@ -31,7 +31,7 @@ type Process struct {
 	CPU      time.Duration
 	Output   []byte
 	Crash    []byte // see testproc.Process
-	// Files is the evidence that it has left, by what the file is for; one that was not there is missing.
+	// Files is the evidence that it has left, by the purpose of the file; a file that was not there is missing.
 	Files map[string][]byte
 }
 

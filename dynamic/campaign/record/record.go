@@ -1,7 +1,7 @@
-// Package record keeps what campaigns have shown in one file, so that one that was killed goes on where it ended, and
-// the next one begins with what is known.
+// Package record keeps the evidence of campaigns in one file, so that a campaign that was killed goes on where it
+// ended, and the next one begins with that evidence.
 //
-// What is kept is each process that a campaign has run: how it ended, what it printed and the evidence that it left.
+// The file has each process that a campaign has run: its end, its output and its evidence.
 // A campaign depends on nothing else but its description, so one that goes on is made again from the processes that
 // are kept, and runs those that are not. Nothing is kept of a process that was interrupted.
 //
@@ -33,7 +33,7 @@ import (
 )
 
 const (
-	// applicationID is what the header of the file has, so that other databases are refused: "ILCK".
+	// applicationID stands in the header of the file, so that other databases are refused: "ILCK".
 	applicationID = 0x494C434B
 	// version is that of the tables.
 	version = 1
@@ -243,7 +243,7 @@ const (
 	notADB     = 26
 )
 
-// explained returns an error that says what to do.
+// explained returns an error with the next step.
 func (r *Record) explained(err error) error {
 	var e *sqlite.Error
 	if errors.As(err, &e) {
@@ -270,10 +270,10 @@ func (r *Record) explained(err error) error {
 // Close releases the file.
 func (r *Record) Close() error { return r.db.Close() }
 
-// Description is what decides about a campaign.
+// Description has the inputs of a campaign.
 type Description struct {
 	Module   string // path of the main module
-	Build    string // checksum of what was built
+	Build    string // checksum of the build
 	Settings string // all else, seed and runs apart
 	Seed     uint64 // of the first run
 	Runs     int    // that are asked for
@@ -283,14 +283,14 @@ type Description struct {
 type Campaign struct {
 	Description
 	ID string
-	// Earlier are the campaigns of the same build and settings whose results this one began with, in order.
+	// Earlier are the campaigns of the same build and settings that this one began with, in order.
 	Earlier []string
 	Began   time.Time
 	// Made is how many runs it has made, once it is finished; 0 while runs are left.
 	Made int
 	// Past has it run nothing more: all that it has shown is kept.
 	Past bool
-	// Unkept is why the record lacks what the campaign has shown from some process on; nil if it has all.
+	// Unkept is why the record lacks the processes of the campaign from some process on; nil if it has all.
 	Unkept error
 
 	record *Record
@@ -429,7 +429,7 @@ func (r *Record) within(do func(tx *sql.Tx) error) error {
 	return r.explainedOrNil(tx.Commit())
 }
 
-// Summary is what a campaign has come to.
+// Summary is the state of a campaign.
 type Summary struct {
 	Runs, Processes int
 	Findings        []Found // in the order in which they were known
@@ -441,7 +441,7 @@ type Found struct {
 	ID, Code, Status, Title string
 }
 
-// Summary returns what is recorded of the campaign.
+// Summary returns the recorded state of the campaign.
 func (c *Campaign) Summary() (s Summary, err error) {
 	// A run of which a process is there may have others to come: those of the last count when it is finished.
 	err = c.record.db.QueryRow("SELECT count(*), max(?, coalesce(max(run) - 1, 0)) FROM processes WHERE campaign = ?",

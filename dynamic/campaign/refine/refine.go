@@ -58,7 +58,7 @@ type Violation struct {
 	Seed uint64
 }
 
-// Result is what a refinement has shown.
+// Result is the result of a refinement.
 type Result struct {
 	Runs []OracleRun // without those before the refinement
 	// Plants are the runs with planted violations; the last one was rejected, or
@@ -77,8 +77,8 @@ type Result struct {
 	Interrupted bool
 	Elapsed     time.Duration
 	Problems    []string
-	// Output is what the oracle printed in the first run that it rejected, but
-	// for planted ones.
+	// Output is that of the oracle in the first run that it rejected, planted
+	// violations aside.
 	Output []byte
 }
 
@@ -94,7 +94,7 @@ var (
 // Run tries the oracle, then runs it until nothing changes. The oracle must
 // accept the program without noise and reject at least one planted violation: a
 // write that is lost, as if another goroutine stored the old value behind it. If
-// it does not, an error says so, and the result holds what was tried.
+// it does not, Run returns an error, and the result holds the runs so far.
 func Run(ctx context.Context, cfg Config) (*Result, error) {
 	r := &refiner{cfg: &cfg, reached: map[uint32]bool{}, Result: &Result{
 		Dropped: map[SectionEnd]Violation{}, Listed: map[SectionEnd]Violation{}, Faulty: map[SectionEnd]Violation{},
@@ -139,7 +139,7 @@ func (r *refiner) run(ctx context.Context) error {
 		default:
 			quiet, correct = quiet+1, correct+1
 		}
-		if n == 1 { // now it is known what is reached
+		if n == 1 { // now the reached sites are known
 			if err := r.tryPlanted(ctx); err != nil {
 				return err
 			}
@@ -365,7 +365,7 @@ func (r *refiner) execute(ctx context.Context, run OracleRun, vars []string) (Or
 	return run, nil
 }
 
-// goEnv is what has go commands build the instrumented program, run its tests
+// goEnv returns the environment in which go commands build the instrumented program, run its tests
 // anew, and end them when they take much longer than without noise.
 func (r *refiner) goEnv() []string {
 	env := r.cfg.Workspace.Env()

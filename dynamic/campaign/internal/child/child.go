@@ -1,5 +1,5 @@
 // Package child runs a process that ends with this one or at its deadline, and collects
-// what it prints.
+// its output.
 package child
 
 import (
@@ -27,7 +27,7 @@ func Run(ctx context.Context, cmd *exec.Cmd, out *Output, deadline time.Duration
 	cmd.WaitDelay = Grace
 	endWithParent(cmd)
 	ownGroup(cmd)
-	// What ends with its parent ends with the parent's thread.
+	// The system ends the process when the thread that has started it ends.
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
 	adoptOrphans()
@@ -41,9 +41,9 @@ func Run(ctx context.Context, cmd *exec.Cmd, out *Output, deadline time.Duration
 	return killed, time.Since(began), nil
 }
 
-// waitOrKill waits for the process to end. One that outlives its deadline is
-// asked for its goroutines, then killed; one whose campaign is interrupted is
-// killed at once, as its evidence is written already.
+// waitOrKill waits for the process to end. It asks a process that outlives its
+// deadline for its goroutines, then kills it. If the campaign is interrupted, it kills
+// the process at once, as the evidence is written already.
 func waitOrKill(ctx context.Context, cmd *exec.Cmd, deadline time.Duration) (killed bool) {
 	done := make(chan struct{})
 	go func() {
@@ -75,7 +75,7 @@ func waitOrKill(ctx context.Context, cmd *exec.Cmd, deadline time.Duration) (kil
 	}
 }
 
-// Output collects what a process prints: all of it up to a size that no
+// Output collects the output of a process: all of it up to a size that no
 // reader wants, then the beginning and the end.
 type Output struct {
 	head, tail []byte
@@ -85,7 +85,7 @@ type Output struct {
 
 const outputHalf = 4 << 20 // bytes
 
-// Write takes what the process prints.
+// Write adds output of the process.
 func (o *Output) Write(p []byte) (int, error) {
 	n := len(p)
 	if o.Live != nil {
@@ -103,7 +103,7 @@ func (o *Output) Write(p []byte) (int, error) {
 	return n, nil
 }
 
-// Bytes returns what was collected.
+// Bytes returns the collected output.
 func (o *Output) Bytes() []byte {
 	if o.dropped == 0 {
 		return slices.Concat(o.head, o.tail)

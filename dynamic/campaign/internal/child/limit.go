@@ -3,12 +3,12 @@ package child
 import "time"
 
 const (
-	// NoiseBudget is what the monitor's noise may take by default, in percent of the time
+	// NoiseBudget is the time of the monitor's noise by default, in percent of the time
 	// that the process takes without it: the monitor's own default.
 	NoiseBudget = 200
 	// monitorCost is in percent too: instrumented accesses cost more even without noise.
 	monitorCost = 50
-	// Floor is what a monitored process may take in any case.
+	// Floor is the time that a monitored process may take in any case.
 	Floor = 10 * time.Second
 )
 

@@ -10,7 +10,7 @@ import (
 )
 
 // running counts the processes that Run has started and that have not ended; adopted is set once this process is the
-// parent of what they leave behind.
+// parent of the processes that they leave behind.
 var running struct {
 	mu      sync.Mutex
 	n       int
@@ -20,7 +20,7 @@ var running struct {
 // prSetChildSubreaper is PR_SET_CHILD_SUBREAPER of prctl(2), which syscall has not.
 const prSetChildSubreaper = 36
 
-// adoptOrphans has the system make this process the parent of those whose own parent, below it, has ended.
+// adoptOrphans has the system make this process the parent of each descendant that loses its own parent.
 func adoptOrphans() {
 	running.mu.Lock()
 	defer running.mu.Unlock()
@@ -31,7 +31,7 @@ func adoptOrphans() {
 	}
 }
 
-// orphanRounds is how often what has ended may leave processes of its own behind.
+// orphanRounds bounds the generations: an orphan that ends may leave processes of its own behind.
 const orphanRounds = 20
 
 // endOrphans ends the processes that tests have started in groups of their own, once none of the tests runs: they are

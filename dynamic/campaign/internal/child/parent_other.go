@@ -4,6 +4,6 @@ package child
 
 import "os/exec"
 
-// endWithParent: this system has no such thing; tests whose parent is killed
-// end at their timeout.
+// endWithParent does nothing: this system has no such signal. If this process is
+// killed, its tests end at their timeout.
 func endWithParent(*exec.Cmd) {}

@@ -1,5 +1,5 @@
-// Package crossing finds, in the steps of a run that has held a goroutine inside of what that was doing, which accesses
-// of another one came in between that no serial order of the two has.
+// Package crossing searches the steps of a run that held a goroutine in the middle of an operation. It finds accesses
+// of another goroutine in between that no serial order of the two operations has.
 //
 // What a goroutine does is an activation of a function of the program: its accesses before the hold and behind it. What
 // the other one does meanwhile is an activation, too. The two cross where an access of the other one conflicts with an
@@ -7,8 +7,8 @@
 // both after the first and before it.
 //
 // Activations are known apart by the stacks, and by lines that only go forward: what comes behind a jump back in the
-// source is another round of a loop, which is not one step with the round before. Functions of tests do not count: a
-// test that relies on the order of two of its calls is not a bug of what it calls.
+// source is another round of a loop, which is not one step with the round before. Functions of tests do not count: if a
+// test relies on the order of two of its calls, the called functions are not at fault.
 package crossing
 
 import (
@@ -23,7 +23,7 @@ import (
 	"github.com/interlock-go/interlock/dynamic/evidence"
 )
 
-// Step is what a goroutine was about to do.
+// Step is the next access of a goroutine.
 type Step struct {
 	evidence.Step
 	Frames []finding.Frame // outermost first
@@ -32,7 +32,7 @@ type Step struct {
 // At returns the place of a step.
 func (s *Step) At() arm.Place { return arm.Place{Use: s.Use, Site: s.Site} }
 
-// Crossing is a section of one goroutine, from First to Last, and what came into it.
+// Crossing is a section of one goroutine, from First to Last, and the accesses that split it.
 type Crossing struct {
 	First, Last Step
 	// Came conflicts with First, Went with Last. They are mostly one access.
@@ -74,14 +74,14 @@ func Read(records []evidence.Record) (steps []Step) {
 // createdBy begins the line with the go statement, which comes last in a stack.
 const createdBy = "\ncreated by "
 
-// Source is what the search asks of the program.
+// Source answers the questions of the search about the program.
 type Source struct {
 	IsOurs   func(file string) bool          // whether a file is one of the program, and not of its tests
 	Variable func(site uint32) plan.Variable // that is accessed at a site
 }
 
-// Find returns the crossings of what goroutines did that were held, the likeliest first. later are the steps of a run
-// that went on: where the process ended before a goroutine that was held did, they show what that was about to do.
+// Find returns the crossings in the operations of held goroutines, the likeliest first. later are the steps of a run
+// that went on: if the process ended before a held goroutine, they show the steps that the goroutine had left.
 func Find(steps, later []Step, source Source) (all []Crossing) {
 	f := &finder{Source: source, steps: steps, later: later}
 	for i := range steps {
@@ -191,7 +191,7 @@ func (f *finder) others(from, to int) func(func([]int) bool) {
 	}
 }
 
-// cross adds the crossings of what was made before and behind a hold with the accesses of another goroutine.
+// cross adds the crossings of the accesses before and behind a hold with the accesses of another goroutine.
 func (f *finder) cross(level int, before, after []*Step, other []int) {
 	for _, a := range before {
 		for _, t1 := range other {

@@ -8,7 +8,7 @@ import (
 	"github.com/interlock-go/interlock/atomicsets/sites"
 )
 
-// Tests reports whether the source tests what is read in a line of a function, before it comes to another line:
+// Tests reports whether the source tests the value that is read in line first, before it reaches line last:
 //
 //	if c.open() {          n := c.len()
 //	                       if n == 0 {
@@ -32,12 +32,12 @@ func Tests(pkgs []*sites.Package, file string, first, last int) (tests bool) {
 type tester struct {
 	*sites.Package
 	first, last int
-	read        map[types.Object]bool // variables that hold what is read in the first line
+	read        map[types.Object]bool // variables with a value that was read in the first line
 }
 
-// isTest reports whether a node tests what was read. Nodes come in the order of the source.
+// isTest reports whether a node tests the value that was read. Nodes come in the order of the source.
 func (t *tester) isTest(n ast.Node) bool {
-	switch n := n.(type) { // statements that name what is read, then those that test it
+	switch n := n.(type) { // statements that store the value in a variable, then those that test it
 	case *ast.AssignStmt:
 		if t.covers(n, t.first) {
 			for _, e := range n.Lhs {
@@ -70,7 +70,7 @@ func (t *tester) isTest(n ast.Node) bool {
 	return false
 }
 
-// decides reports whether the parts of a test have what is read in the first line.
+// decides reports whether the parts of a test have the value that is read in the first line.
 func (t *tester) decides(parts ...ast.Node) (decides bool) {
 	for _, part := range parts {
 		if isNil(part) || t.line(part.Pos()) > t.last {

@@ -23,8 +23,8 @@ func (c *Crossing) Meant(p *plan.Plan, pkgs []*sites.Package) bool {
 		c.comparesAgain(pkgs, last) || c.isInexact(pkgs)
 }
 
-// isProgress reports whether one variable is stored twice, and the other goroutine has only looked at it. An entry that
-// is deleted is no state of a map on the way to the next: what moves to another key is at neither meanwhile.
+// isProgress reports whether one variable is stored twice, and the other goroutine has only looked at it. A deleted
+// entry is no intermediate state of a map: a value that moves to another key is at neither key meanwhile.
 func (c *Crossing) isProgress(p *plan.Plan) bool {
 	return !c.IsEarly() && c.ReadsOnly() && p.Site(c.First.Site).Variable == p.Site(c.Last.Site).Variable &&
 		!deletes(p.Site(c.First.Site))

@@ -2,8 +2,8 @@ package crossing
 
 import "github.com/interlock-go/interlock/dynamic/evidence"
 
-// FindEarly returns what the goroutine reader has read during a hold before the goroutine that was held came to store
-// it for the first time, the last read first: there is no First. The arguments are as for Find.
+// FindEarly returns the reads of the goroutine reader during a hold of variables that the held goroutine stored for the
+// first time only afterwards, the last read first. They have no First. The arguments are as for Find.
 func FindEarly(steps, later []Step, reader int64, source Source) (all []Crossing) {
 	f := &finder{Source: source, steps: steps, later: later}
 	for i := range steps {
@@ -53,5 +53,5 @@ func (f *finder) isStored(t *Step, at int) bool {
 	return false
 }
 
-// IsEarly reports whether the section has no first access: what came, came before the last one.
+// IsEarly reports whether the section has no first access: the other access was made before the last one.
 func (c *Crossing) IsEarly() bool { return c.First.Site == 0 }

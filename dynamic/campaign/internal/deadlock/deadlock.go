@@ -1,6 +1,6 @@
-// Package deadlock keeps what runs have shown of goroutines that wait for each other's locks, and
-// makes findings of it: confirmed where they do, predicted where they could and no run has
-// ruled that out.
+// Package deadlock keeps the evidence of runs on goroutines that wait for each other's locks, and
+// makes findings of it: confirmed if they wait, predicted if they could and no run has ruled
+// that out.
 package deadlock
 
 import (
@@ -16,10 +16,10 @@ import (
 	"github.com/interlock-go/interlock/dynamic/schedule"
 )
 
-// Blocked is what the goroutines of a deadlock wait for, as the evidence of its finding names it.
+// Blocked is the word for locks in the evidence of a finding on blocked goroutines.
 const Blocked = "lock"
 
-// Seen is what the runs have shown.
+// Seen has the evidence of the runs.
 type Seen struct {
 	find    func() map[uint64]Use
 	uses    map[uint64]Use // nil until somebody asks
@@ -39,12 +39,12 @@ type Run struct {
 	N        int // from 1
 	Seed     uint64
 	Strength int    // of the noise
-	Package  string // whose tests ran
+	Package  string // of the tests that ran
 	Failed   bool   // they did
 }
 
-// New returns what is known before the first run. find returns the uses of locks in the source, see
-// [UsesIn]; it is called once, and only if a run has shown something.
+// New returns an empty Seen. find returns the uses of locks in the source, see [UsesIn]; it is called once, and only if
+// a run has shown something.
 func New(find func() map[uint64]Use) *Seen { return &Seen{find: find, circles: map[string]*circle{}} }
 
 // Add takes up the deadlocks among the records of a run, and returns their names.

@@ -15,7 +15,7 @@ import (
 	"github.com/interlock-go/interlock/dynamic/evidence"
 )
 
-// Use is a use of a lock in the source. As JSON it serves those who read evidence without the source.
+// Use is a use of a lock in the source. As JSON it serves programs that read evidence without the source.
 type Use struct {
 	finding.Position         // where it begins
 	Package, Function string // around it

@@ -13,7 +13,7 @@ import (
 	"github.com/interlock-go/interlock/analyzers/finding"
 )
 
-// Known is what runs have shown beside their findings.
+// Known has further results of runs, beside their findings.
 type Known struct {
 	Runs int // made in full
 	// RunsOf are those of the tests of a package, by its path, where packages had more and fewer.
@@ -44,7 +44,7 @@ type Line struct {
 // MarshalText returns file:line.
 func (l Line) MarshalText() ([]byte, error) { return fmt.Appendf(nil, "%s:%d", l.File, l.Line), nil }
 
-// UnmarshalText reads what MarshalText has written.
+// UnmarshalText reads the text of MarshalText.
 func (l *Line) UnmarshalText(text []byte) (err error) {
 	i := bytes.LastIndexByte(text, ':')
 	if i < 0 {
@@ -57,7 +57,7 @@ func (l *Line) UnmarshalText(text []byte) (err error) {
 
 // Findings makes one list of suspected findings and those that runs have shown. A confirmed one
 // takes the place of the suspected one on the same two accesses, or with the
-// same id, and takes over what only the static side knows: the narrower code,
+// same id, and takes over the facts that only the static side knows: the narrower code,
 // which side lacks protection, locks held, section, fix. So does one of a split
 // section, confirmed or predicted, with that of the section. A confirmed one that
 // shares with a suspected one no more than the access that lacks protection
@@ -77,7 +77,7 @@ func Findings(static, shown []*finding.Finding, known *Known) []*finding.Finding
 	})
 	asSeen := clones(found)
 	into := map[*finding.Finding]*finding.Finding{}  // one found -> the one that it is a part of
-	settled := map[string]*finding.Finding{}         // who took over which id
+	settled := map[string]*finding.Finding{}         // the finding that took over each id
 	taken := map[*finding.Finding]*finding.Finding{} // suspected finding -> the confirmed one in its place
 	settle := func(c *finding.Finding, i int) {
 		s := left[i]
@@ -168,8 +168,8 @@ func counterpart(static []*finding.Finding, c *finding.Finding, claim string) in
 	return i
 }
 
-// sameBug reports whether c is a race of the access that s says lacks protection: what
-// it met is another victim of the same bug.
+// sameBug reports whether c is a race of the access that lacks protection by s: the other
+// access is a further victim of the same bug.
 func sameBug(s, c *finding.Finding) bool {
 	e := c.Evidence
 	return e != nil && e.Pattern == "" && e.Error == "" && e.Blocked == "" && sameVariable(s, c) && aboutFirstAccess(s) &&
@@ -187,7 +187,7 @@ func caughtAlready(taken map[*finding.Finding]*finding.Finding, c *finding.Findi
 	return into
 }
 
-// alsoCaught returns in a sentence what else the unprotected access of a finding met.
+// alsoCaught returns a sentence about a further access that met the unprotected access of a finding.
 func alsoCaught(into, c *finding.Finding) string {
 	other := c.Accesses[0]
 	if sameLine(other, into.Accesses[0]) {
@@ -250,9 +250,9 @@ func sharpen(c *finding.Finding, static []*finding.Finding) {
 	}
 }
 
-// aboutFirstAccess reports whether the code says what is wrong with the first
-// access of s, rather than with a pair of them: then any race of that access
-// is of this class. Of some codes this holds for writes only.
+// aboutFirstAccess reports whether the code is about the first access of s alone,
+// rather than about a pair: then any race of that access is of this class. For some
+// codes this holds for writes only.
 func aboutFirstAccess(s *finding.Finding) bool {
 	if len(s.Accesses) == 0 {
 		return false
@@ -274,9 +274,8 @@ func sharper(c, s finding.Code) finding.Code {
 	return c
 }
 
-// unobserved notes on a suspected finding what the runs say about it: how
-// many there were, and whether they reached its accesses at all. It never says
-// that the finding is wrong.
+// unobserved adds a note to a suspected finding: how many runs there were, and
+// whether they reached its accesses at all. It never says that the finding is wrong.
 func (known *Known) unobserved(s *finding.Finding) {
 	runs := known.Runs
 	if len(s.Accesses) > 0 {

@@ -19,7 +19,7 @@ func combineOrders(static, found []*finding.Finding) []*finding.Finding {
 			groups[key] = append(groups[key], c)
 		}
 	}
-	// What was foreseen comes first, so that both have the same words.
+	// A finding with a suspicion comes first, so that both have its words.
 	rank := func(c *finding.Finding) int {
 		foreseen := func(s *finding.Finding) bool { return len(s.Cycle) > 0 && passesAll(c, s.Cycle) }
 		switch {
@@ -97,8 +97,8 @@ func combineWaits(joined []*finding.Finding, into map[*finding.Finding]*finding.
 	})
 }
 
-// confirms reports whether a run has shown in c what s suspects: the same bug, though another check, or the same one at
-// another place, has foreseen it too.
+// confirms reports whether c is the bug that s suspects, though another check, or the same check at another place, has
+// suspected it too.
 func confirms(c, s *finding.Finding) bool {
 	switch e := c.Evidence; {
 	case c.Status != finding.Confirmed || e.Pattern != "":
@@ -111,7 +111,7 @@ func confirms(c, s *finding.Finding) bool {
 	return sameBug(s, c) || s.Code.IsDataRace() && sameVariable(s, c) && samePlaces(s, c)
 }
 
-// alsoSuspected adds to a finding that a run has shown what a further suspicion says of it.
+// alsoSuspected adds the facts of a further suspicion to a finding that a run has shown.
 func alsoSuspected(into, s *finding.Finding) {
 	if into.ID != s.ID {
 		into.SameAs = append(into.SameAs, s.ID)

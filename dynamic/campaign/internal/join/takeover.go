@@ -8,7 +8,7 @@ import (
 	"github.com/interlock-go/interlock/analyzers/finding"
 )
 
-// takeOver copies to c what s knows. The accesses take the words of s, so that the
+// takeOver copies the facts of s to c. The accesses take the words of s, so that the
 // id is that of s and a baseline of suspected findings goes on to hold.
 func takeOver(c, s *finding.Finding, known *Known) {
 	if c.Evidence.Pattern != "" {
@@ -35,7 +35,7 @@ func takeOver(c, s *finding.Finding, known *Known) {
 		slices.Reverse(c.Accesses)
 	}
 	if len(s.Accesses) == 2 && !samePlaces(s, c) && sameBug(s, c) {
-		// The id is that of the two accesses of s; what the run met follows.
+		// The first two accesses of s make the id; the second access of the run follows.
 		c.Accesses = []finding.Access{c.Accesses[0], s.Accesses[1], c.Accesses[1]}
 	}
 	for i := range c.Accesses {
@@ -117,9 +117,9 @@ func takeOverWords(c, s *finding.Finding) {
 	c.ID = c.ComputeID()
 }
 
-// takeOverSection is takeOver for a section: c has its end, its entry and what
-// came in between. The first two accesses of s stay where they are, for the id;
-// what the run saw goes to those that it is about, or follows.
+// takeOverSection is takeOver for a section: c has its end, its entry and the access
+// in between. The first two accesses of s stay first, for the id. Details of the run
+// go to the same access, or to a further one.
 func takeOverSection(c, s *finding.Finding) {
 	end, entry, remote := c.Accesses[0], c.Accesses[1], c.Accesses[2]
 	for _, a := range s.Accesses {

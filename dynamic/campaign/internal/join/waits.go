@@ -7,8 +7,8 @@ import (
 )
 
 // combineLeaks makes one finding of goroutines that were left blocked at all acquisitions of a suspected cycle of
-// locks, in one run: each of them keeps the next one waiting. What runs have seen of the locks themselves does not
-// need this; locks are not watched all the time, see package rt/locks.
+// locks, in one run: each of them keeps the next one waiting. A deadlock that the monitor itself has seen does not need
+// this, but locks are not watched all the time, see package rt/locks.
 func combineLeaks(static, found []*finding.Finding) []*finding.Finding {
 	for _, s := range static {
 		parts := waitersAt(s.Cycle, found)
@@ -45,8 +45,8 @@ func waitersAt(cycle []finding.Edge, found []*finding.Finding) (parts []*finding
 	return parts
 }
 
-// provesLeak reports whether the blocked goroutines of c show what the suspected finding s claims, and not only that
-// they wait where it says: who has the lock is in the evidence.
+// provesLeak reports whether the blocked goroutines of c prove the claim of the suspected finding s, and not only that
+// they wait at its place: the evidence names the holder of the lock.
 func provesLeak(s, c *finding.Finding) bool {
 	at := func(p finding.Position) bool { return accessAt(c, finding.Access{Position: p}) >= 0 }
 	holds := func(claimed func(finding.Holder) bool) bool { return slices.ContainsFunc(c.Evidence.Holders, claimed) }
@@ -83,8 +83,8 @@ func passesAll(c *finding.Finding, cycle []finding.Edge) bool {
 	})
 }
 
-// waitsAlike reports whether a goroutine of c waits in the way and for the variable that s names: what nobody sends to
-// one receiver of a channel, nobody sends to another one either.
+// waitsAlike reports whether a goroutine of c waits in the way and for the variable that s names: a missing send, for
+// example, is missing for each receiver of the channel.
 func waitsAlike(s, c *finding.Finding) bool {
 	return c.Code == finding.BlockedForEver && c.Variable.Type != "" && sameVariable(s, c) &&
 		s.Accesses[0].Mode == c.Accesses[0].Mode

@@ -17,7 +17,7 @@ import (
 	"github.com/interlock-go/interlock/dynamic/campaign/internal/stores"
 )
 
-// Operation is what failed or waits in the source; Node is nil if it was not found.
+// Operation is the failing or waiting operation in the source; Node is nil if it was not found.
 type Operation struct {
 	In      *sites.Package
 	Node    ast.Node
@@ -27,7 +27,7 @@ type Operation struct {
 // Column is where it begins in its line.
 func (op *Operation) Column() int { return op.In.Fset.PositionFor(op.Node.Pos(), false).Column }
 
-// Variable names what the operand, in the function, stands for.
+// Variable names the variable of the operand in the function.
 func (op *Operation) Variable(function string) finding.Variable {
 	switch e := ast.Unparen(op.Operand).(type) {
 	case *ast.SelectorExpr:
@@ -114,8 +114,8 @@ func (op *Operation) OnPurpose(state string) bool {
 	return isNil && op.Node == nil
 }
 
-// AwaitsTimer reports whether the operation ends when a timer fires or a context is done, or may, since what stands in
-// its line is a call; state is that of the goroutine. A ticker has fired by then.
+// AwaitsTimer reports whether the operation ends, or may end, when a timer fires or a context is done. It may if there
+// is a call in its line. state is that of the goroutine. A ticker has fired by then.
 func (op *Operation) AwaitsTimer(state string) bool {
 	if !strings.HasPrefix(state, "chan receive") && !strings.HasPrefix(state, "select") {
 		return false
@@ -217,7 +217,7 @@ func Waiting(pkgs []*sites.Package, a *finding.Access) (found Operation) {
 	return found
 }
 
-// waitsIn reports whether a node is an operation that can wait in that mode, and on what.
+// waitsIn reports whether a node is an operation that can wait in that mode, and returns its operand.
 func waitsIn(n ast.Node, mode finding.Mode) (operand ast.Expr, ok bool) {
 	switch n := n.(type) {
 	case *ast.SendStmt:
@@ -245,9 +245,9 @@ func waitsIn(n ast.Node, mode finding.Mode) (operand ast.Expr, ok bool) {
 	return nil, false
 }
 
-// Failing finds what the failing operation was made on, a send or close by the mode of a,
-// or else a call of one of the methods: on the line of a or, for a deferred call, whose line
-// the stack does not have, as the only one of its function. The operand is the node too.
+// Failing finds the failing operation: a send or close by the mode of a, or else a call of one
+// of the methods. It stands on the line of a; a deferred call, for which the stack has no line,
+// must be the only one of its function. The operand is the node too.
 func Failing(pkgs []*sites.Package, a *finding.Access, methods []string) (found Operation) {
 	for _, p := range pkgs {
 		for _, f := range p.Files {
@@ -278,8 +278,8 @@ func Failing(pkgs []*sites.Package, a *finding.Access, methods []string) (found 
 	return found
 }
 
-// mayFail returns what a node is about that may fail in the mode, or as one of the methods; nil
-// for any other node.
+// mayFail returns the operand of a node that may fail in the mode, or as one of the methods;
+// nil for any other node.
 func mayFail(n ast.Node, mode finding.Mode, methods []string) ast.Expr {
 	switch n := n.(type) {
 	case *ast.SendStmt:

@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// Beside other work of the machine, processes take longer than their tests need. What they take is counted as on a
-// machine without that, so that a campaign which is bounded by time makes the same runs there.
+// Beside other work of the machine, processes take longer than their tests need. Their time is counted as on a machine
+// without other work, so that a campaign which is bounded by time makes the same runs there.
 
 // mostSlowed bounds how many times as long as it counts a process may have taken: tests that sleep use no processor,
 // and take as long as on any machine.

@@ -1,4 +1,4 @@
-// Package recorded runs the test binaries of a campaign that is kept in a record: what the record has is not run again.
+// Package recorded runs the test binaries of a campaign that is kept in a record, except for runs that the record has.
 package recorded
 
 import (
@@ -19,8 +19,8 @@ import (
 type Runner struct {
 	Workspace *build.Workspace
 	Record    *record.Campaign // nil keeps nothing
-	// Spent is how long the processes have taken, those of the record included, without what other work of the machine
-	// has added; Elapsed is with it, and CPU their processor time.
+	// Spent is how long the processes have taken, those of the record included, as on a machine without other work.
+	// Elapsed is their time as measured, and CPU their processor time.
 	Spent, Elapsed, CPU time.Duration
 }
 
@@ -36,7 +36,7 @@ type Job struct {
 	Schedule string // the command of a replay; "" is the noise in the environment
 	Evidence string // file that the process leaves, "" for none
 	Once     bool   // it leaves more than the record keeps, so it runs each time
-	// Gather, if not nil, adds to the evidence what a process has left elsewhere.
+	// Gather, if not nil, adds further files of a process to its evidence.
 	Gather func() error
 }
 
@@ -49,8 +49,8 @@ const (
 	leaksFile    = "leaks"
 )
 
-// Run runs a test binary, and keeps what it has shown unless ctx ends. Of a process that the record has, it writes
-// the files anew. An error in reading the record is that of the process.
+// Run runs a test binary, and keeps its evidence unless ctx ends. If the record has the process, Run only writes its
+// files again. An error in reading the record is that of the process.
 func (r *Runner) Run(ctx context.Context, job Job, b build.Binary, o testproc.Options) (p *testproc.Process) {
 	waited := waitedSoFar()
 	defer func() {
@@ -77,7 +77,7 @@ func (r *Runner) Run(ctx context.Context, job Job, b build.Binary, o testproc.Op
 	if r.Record == nil || r.Record.Past || r.Record.Unkept != nil || job.Once || p.Err != nil || ctx.Err() != nil {
 		return p
 	}
-	// What cannot be kept counts all the same. The record has no gap: it ends there.
+	// A process that cannot be recorded counts all the same. The record has no gap: it ends there.
 	r.Record.Unkept = r.keep(&job, b, &o, p, files)
 	return p
 }

@@ -14,8 +14,8 @@ import (
 // machineState are the lines on the processor that stand around the goroutines.
 var machineState = regexp.MustCompile(`(?m)^(PC=0x.*|[a-z]+\d*\s+0x[0-9a-f]+)?\n`)
 
-// Goroutines reads the dump of all goroutines that a process has printed, and what
-// it printed before.
+// Goroutines reads the dump of all goroutines that a process has printed, and returns
+// the output before it too.
 func Goroutines(output []byte) (before []byte, all []*stack.Goroutine, dump *stack.Snapshot) {
 	var prefix bytes.Buffer
 	opts := stack.DefaultOpts()
@@ -76,7 +76,7 @@ func hasUserFrame(g *stack.Signature) bool {
 	})
 }
 
-// runs returns the test whose own goroutine this is, or "".
+// runs returns the test that this goroutine runs, or "".
 func runs(g *stack.Signature) (test string) {
 	runner := false
 	for _, c := range g.Stack.Calls {
@@ -110,9 +110,9 @@ const mostLines = 10
 // Waiting returns which goroutines of a process wait where, those that look alike together:
 // without the frames of the runtime, of package testing and of the monitor, and
 // without goroutines that are at work or held by the monitor's noise. nameFile returns a file
-// as the user knows it, or "" for one of the tool's own, whose frames are not shown.
+// as the user knows it, or "" for one of the tool's own: its frames are not shown.
 func Waiting(dump *stack.Snapshot, nameFile func(string) string) []byte {
-	var shown []string          // what each is shown as, without its number, in order
+	var shown []string          // the text of each, without its number, in order
 	alike := map[string][]int{} // their numbers
 	for _, bucket := range dump.Aggregate(stack.AnyValue).Buckets {
 		frames := shownFrames(nameFile, &bucket.Signature)
@@ -152,7 +152,7 @@ func Waiting(dump *stack.Snapshot, nameFile func(string) string) []byte {
 	return b.Bytes()
 }
 
-// notShown are packages whose frames say nothing of the program.
+// notShown are packages with frames that are no part of the program.
 var notShown = []string{"runtime", "testing", "internal/sync", "internal/runtime", "internal/poll"}
 
 // shownFrames returns a line for each frame of the goroutine that a reader wants; none

@@ -20,9 +20,9 @@ var (
 	panicStack   = regexp.MustCompile(`(?m)^(goroutine \d+) [^\n]*\[running[^\n]*\]:\n`)
 )
 
-// Crash returns what the runtime printed when it ended a process, from the message on; nil where it did not.
+// Crash returns the output of the runtime when it ended a process, from the message on; nil if it did not end it.
 //
-// kept is its own copy of that, which no other process writes to, and all that counts where there is one: a process
+// kept is the runtime's copy of it, which no other process writes to. If there is one, only it counts: a process
 // that was started, and crashed on purpose, prints the same to output. The message of a fatal error is missing in
 // the copy, and is found in output in front of it. Where hasCopy is false, only a text that ends the output counts.
 func Crash(output, kept []byte, hasCopy bool) []byte {
@@ -90,7 +90,7 @@ func PanicOf(crash []byte) (p Panic, ok bool) {
 	}
 	text, _, _ := bytes.Cut(rest[at[1]:], []byte("\n\n"))
 	p.Goroutine = Parse(string(rest[at[2]:at[3]]) + " [running]:\n" + string(text))
-	for i, f := range slices.Backward(p.Goroutine.Stack) { // what comes before is how the runtime panics, and panics again
+	for i, f := range slices.Backward(p.Goroutine.Stack) { // the frames above are those of the panic, and of a second one
 		if f.Function == "panic" {
 			p.Goroutine.Stack = p.Goroutine.Stack[i+1:]
 			break

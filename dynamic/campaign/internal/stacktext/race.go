@@ -21,7 +21,7 @@ var (
 	raceCreated = regexp.MustCompile(`^Goroutine (\d+) \(.*\) created at:$`)
 )
 
-// Races reads the reports in what the race detector has printed, the earlier access of each first. A report that was
+// Races reads the reports in the output of the race detector, the earlier access of each first. A report that was
 // cut short is left out.
 func Races(text string) (all [][2]RaceSide) {
 	for _, report := range strings.Split(strings.ReplaceAll(text, "\r\n", "\n"), raceBegins)[1:] {

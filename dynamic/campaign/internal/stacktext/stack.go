@@ -47,7 +47,7 @@ func Parse(text string) finding.Goroutine {
 		case created:
 			g.Created = append(g.Created, frame)
 		case len(g.Stack) == 0 && strings.HasPrefix(name, MonitorFrames):
-		case strings.HasPrefix(name, LockFrames): // and what these have called
+		case strings.HasPrefix(name, LockFrames): // and the functions that these have called
 			g.Stack = nil
 		default:
 			g.Stack = append(g.Stack, frame)
@@ -56,7 +56,7 @@ func Parse(text string) finding.Goroutine {
 	return g
 }
 
-// functionName strips what follows the name: the arguments of a call, or the
+// functionName strips the text behind the name: the arguments of a call, or the
 // goroutine that made this one.
 func functionName(s string, created bool) string {
 	if created {

@@ -9,8 +9,8 @@ import (
 	"github.com/interlock-go/interlock/dynamic/evidence"
 )
 
-// looksAgain reports whether the function asks once more behind the end of the section what it has asked at the entry,
-// so that it may take back what it has done:
+// looksAgain reports whether the function repeats the question of the entry behind the end of the section, so that it
+// may undo its change:
 //
 //	if b.Free() < n { return false }
 //	b.Take(n)

@@ -3,7 +3,7 @@ package stores
 import "go/types"
 
 // isMeetingPlace reports whether goroutines meet at values of the type, so that two goroutines that have different ones
-// miss each other: a pointer to what they wait at, or to a lock if nothing is beside it that it could guard:
+// miss each other: a pointer to a WaitGroup or Cond, or to a lock with nothing beside it that it could guard:
 //
 //	m[k] = new(sync.Mutex)
 //

@@ -15,7 +15,7 @@ import (
 // a count or list loses an update, something is taken that is not there, goroutines have different locks of one thing.
 // Of all else a test that fails has to show the harm: a channel that is closed twice panics.
 
-// Source is what the stores of a plan are read in.
+// Source is the source code that has the stores of a plan.
 type Source struct {
 	Plan     *plan.Plan
 	Packages []*sites.Package // with their syntax
@@ -32,12 +32,12 @@ const (
 	inexact = "a comment or name says that the value need not be exact, and no test that failed says that this does harm"
 )
 
-// Lost reports whether what the split changed is harm by itself.
+// Lost reports whether the change that the split caused is harm by itself.
 func (src *Source) Lost(section *plan.Section, s *evidence.SplitSection) bool {
 	return src.Doubt(section, s) == ""
 }
 
-// Doubt returns why what the split changed may be no harm, or "" if it is harm by itself.
+// Doubt returns why the change that the split caused may be no harm, or "" if it is harm by itself.
 func (src *Source) Doubt(section *plan.Section, s *evidence.SplitSection) string {
 	if src.isInexact(section, s) {
 		return inexact

@@ -18,8 +18,8 @@ import (
 //	if p.n > 0 { p.n-- }                                    // none
 //	if a.balance >= n { a.balance -= n }                    // none
 
-// hasLimit reports whether the test of the section compares a number with a limit, or nothing in the source shows what
-// it is compared with.
+// hasLimit reports whether the test of the section compares a number with a limit, or the other operand is not found in
+// the source.
 func (src *Source) hasLimit(section *plan.Section, s *evidence.SplitSection) bool {
 	entry, end := src.places(section, s)
 	site := src.Plan.Site(section.Entry)
@@ -57,7 +57,7 @@ func isNumber(scalar string) bool {
 	return true
 }
 
-// comparison is what the tested value is compared with.
+// comparison is the comparison of the tested value.
 type comparison struct {
 	op     token.Token // with the tested value on the left
 	other  ast.Expr
@@ -149,7 +149,7 @@ func mentions(p *sites.Package, e ast.Expr, v types.Object) (found bool) {
 	return found
 }
 
-// isLimit reports whether the comparison, whose outcome decides about the end, is with a limit.
+// isLimit reports whether the comparison, which decides about the end, is with a limit.
 func (c *comparison) isLimit(p *sites.Package, f *ast.File, end *plan.Site) bool {
 	if !c.number || c.asksForNone(p) {
 		return false
@@ -194,7 +194,7 @@ func takesAmount(p *sites.Package, f *ast.File, amount ast.Expr, end *plan.Site)
 	return found
 }
 
-// assignsLess reports whether the assignment stores what is left without the amount: x -= amount, x = y - amount.
+// assignsLess reports whether the assignment stores a difference with the amount: x -= amount, x = y - amount.
 func assignsLess(p *sites.Package, n *ast.AssignStmt, amount types.Object) bool {
 	if n.Tok == token.SUB_ASSIGN {
 		return mentions(p, n.Rhs[0], amount)

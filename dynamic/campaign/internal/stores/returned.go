@@ -62,7 +62,7 @@ func (src *Source) isDropped(end *evidence.Side) bool {
 	return calls == 1 && dropped == 1
 }
 
-// isCall reports whether e is a call, at the line, of what is called by that name.
+// isCall reports whether e is a call, at the line, of a function or method with the name.
 func isCall(p *sites.Package, e ast.Expr, name string, line int) bool {
 	c, ok := ast.Unparen(e).(*ast.CallExpr)
 	if !ok || p.Fset.Position(c.Pos()).Line != line {

@@ -12,10 +12,10 @@ import (
 	"github.com/interlock-go/interlock/dynamic/evidence"
 )
 
-// store is what the source says about the write that ends a section.
+// store describes the write that ends a section, by the source.
 type store struct {
 	how      storeKind
-	value    types.Type // of what is stored
+	value    types.Type // of the stored value
 	constant bool       // the same in every goroutine, such as true
 	grows    bool       // an element is added to a list: x = append(x, v)
 }
@@ -24,10 +24,10 @@ type storeKind int
 
 const (
 	unknownStore storeKind = iota
-	update                 // builds on what is there: x++, n.Add(1)
+	update                 // depends on the old value: x++, n.Add(1)
 	removal                // delete(m, k)
 	replacement            // puts a value in its place: x = v, m[k] = v, p.Store(v)
-	answer                 // an update whose result goes on, so that the code behind may ask for it: i := n.Add(1)
+	answer                 // an update with a result that the code behind may test: i := n.Add(1)
 	returned               // an answer that is the result of the function: return int(n.Add(1))
 )
 
@@ -51,8 +51,8 @@ func (src *Source) storeAt(site *plan.Site) (found store) {
 			if !IsFile(p, f, site.File) {
 				continue
 			}
-			var dropped ast.Node // the call whose result nobody takes
-			var result ast.Node  // the call whose result is that of the function
+			var dropped ast.Node // a call with an unused result
+			var result ast.Node  // a call with a result that the function returns
 			ast.Inspect(f, func(n ast.Node) bool {
 				if n == nil || !covers(p.Fset, n, site) {
 					return n == f
@@ -82,7 +82,7 @@ func (src *Source) storeAt(site *plan.Site) (found store) {
 	return found
 }
 
-// storeOf returns what kind of write at the site the node makes, if it makes it.
+// storeOf returns the kind of the write at the site, if the node makes it.
 func storeOf(p *sites.Package, n ast.Node, site *plan.Site) store {
 	switch n := n.(type) {
 	case *ast.IncDecStmt:
@@ -131,8 +131,8 @@ func storeOfCall(p *sites.Package, call *ast.CallExpr) store {
 	return store{}
 }
 
-// storeInSyncMap is storeOf for a method of a sync.Map. One that builds on what it finds is not known to do harm, nor
-// is Delete: many such maps are caches, which lose no more than time by it.
+// storeInSyncMap is storeOf for a method of a sync.Map. A method that depends on the old value is not known to do harm,
+// nor is Delete: many such maps are caches, which lose no more than time by it.
 func storeInSyncMap(p *sites.Package, f *types.Func, call *ast.CallExpr) store {
 	if f.Name() != "Store" || len(call.Args) != 2 {
 		return store{}

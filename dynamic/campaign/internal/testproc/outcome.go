@@ -21,8 +21,8 @@ const (
 	Panicked Outcome = "panicked"  // a panic or fatal error ended the process
 	TimedOut Outcome = "timed out" // by the user's own deadline, or killed after it
 	Crashed  Outcome = "crashed"   // ended by a signal
-	// Hung: a test waits for what nothing can bring any more, as the collector or the runtime shows; or, where it ends
-	// in no time otherwise, has waited until Interlock ended it, and no goroutine was at work.
+	// Hung: a test waits for an event that cannot come any more, as the collector or the runtime shows. Or it was still
+	// waiting when Interlock ended it, though it is fast otherwise, and no goroutine was at work.
 	Hung Outcome = "hung"
 	// StoodStill: ended since all goroutines were blocked; whether a timer would have woken one is not known.
 	StoodStill Outcome = "stood still"
@@ -70,11 +70,11 @@ func (p *Process) Hangs() bool {
 	return p.Outcome == TimedOut || p.Outcome == CutShort || p.Outcome == Hung
 }
 
-// asleepLine begins what the runtime prints where no goroutine can go on.
+// asleepLine begins the message of the runtime if no goroutine can go on.
 var asleepLine = []byte("fatal error: all goroutines are asleep - deadlock!\n")
 
-// Asleep returns what the runtime has printed of the goroutines of a process in which none could go on,
-// no timer was set, and that it has therefore ended; "" of any other process.
+// Asleep returns the runtime's dump of the goroutines of a process that it has ended since none of them could go on and
+// no timer was set; "" for any other process.
 func (p *Process) Asleep() string {
 	goroutines, isAsleep := bytes.CutPrefix(p.Crash, asleepLine)
 	if p.Outcome != Hung || !isAsleep {
@@ -133,7 +133,7 @@ func (p *Process) FailedByRaces() bool {
 func (p *Process) Said() string {
 	after := p.Output
 	if at := failLine.FindIndex(after); at != nil && p.Outcome == Failed && saidLine.Match(after[at[0]:]) {
-		after = after[at[0]:] // what other tests have logged comes before
+		after = after[at[0]:] // the output of other tests comes before
 	}
 	m := saidLine.FindSubmatch(after)
 	if m == nil {
@@ -155,9 +155,9 @@ func (p *Process) SkippedTests() (tests []string) {
 	return tests
 }
 
-// Report returns what `go test` prints for a package: the output of tests that
+// Report returns the output of `go test` for a package: the output of tests that
 // failed, or of all with -v, if that was not shown before, and a line with the
-// verdict. Of tests that hang it is the goroutines that wait;
+// verdict. For tests that hang it has the goroutines that wait;
 // nameFile is as for [stacktext.Waiting].
 func (p *Process) Report(pkg string, verbose bool, nameFile func(string) string) []byte {
 	var b bytes.Buffer
@@ -208,5 +208,5 @@ func (p *Process) RanNone() bool {
 	return bytes.HasPrefix(p.Output, warning) || bytes.Contains(p.Output, slices.Concat([]byte("\n"), warning))
 }
 
-// NoTests returns what `go test` prints for a package without tests.
+// NoTests returns the output of `go test` for a package without tests.
 func NoTests(pkg string) []byte { return fmt.Appendf(nil, "?   \t%s\t[no test files]\n", pkg) }

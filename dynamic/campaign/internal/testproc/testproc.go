@@ -30,7 +30,7 @@ type Options struct {
 	// Patience is how much longer than all before it tests may wait for each other while others wait for timers and the
 	// network; 0 is as long as their timeout is.
 	Patience time.Duration
-	Live     io.Writer // gets what it prints while it runs, if not nil
+	Live     io.Writer // gets the output while the process runs, if not nil
 	Flags    []string  // of the tests, as the user has them
 	Test     string    // that runs alone, or several with | in between; "" is all that Flags choose
 }
@@ -76,7 +76,7 @@ func Run(ctx context.Context, ws *build.Workspace, b build.Binary, o Options) *P
 		cmd.Env = append(cmd.Env, fmt.Sprintf("INTERLOCK_PATIENCE=%d", o.Patience.Milliseconds()))
 	}
 	p := &Process{Exit: -1, shown: o.Live != nil}
-	// Where it crashes, what it prints itself is kept apart.
+	// The crash output of the process itself is kept apart.
 	last, err := newLastWords(ws.Dir)
 	if err != nil {
 		p.Err = err
@@ -103,7 +103,7 @@ func Run(ctx context.Context, ws *build.Workspace, b build.Binary, o Options) *P
 // lastWords is a file that the monitor has the runtime copy its last words to: see package crash below dynamic/rt.
 type lastWords struct{ file string }
 
-// newLastWords makes the file in dir, a workspace's folder: what a killed process leaves is removed with the folder.
+// newLastWords makes the file in dir, a workspace's folder: the file of a killed process is removed with the folder.
 func newLastWords(dir string) (lastWords, error) {
 	f, err := os.CreateTemp(dir, "crash-")
 	if err != nil {
@@ -122,13 +122,13 @@ func (l lastWords) read(output []byte) (text []byte, err error) {
 	return stacktext.Crash(output, own, len(text) > 0), nil
 }
 
-// keptLine is what a process writes that will keep a copy.
+// keptLine is the line of a process that will keep a copy.
 var keptLine = regexp.MustCompile(`(?m)^kept\n`)
 
 func (l lastWords) remove() { os.Remove(l.file) }
 
-// refusal matches what package flag and package testing print of a flag before they end the process; verdict, what
-// tests print that have begun.
+// refusal matches the error of package flag or package testing about a flag before they end the process; verdict
+// matches the output of tests that have begun.
 var (
 	refusal = regexp.MustCompile(`(?m)^(?:testing: )?((flag provided but not defined: -\S+)|` +
 		`flag needs an argument: -.*|invalid (?:boolean )?value .* for (?:flag )?-.*|invalid regexp for .*|` +

@@ -1,5 +1,5 @@
-// Package testsource reads in the source of tests what may upset them: which tests
-// there are, which of them count on time, and what they can bear.
+// Package testsource reads the source of tests: which tests there are, which of them
+// count on time, and how much noise they can bear.
 package testsource
 
 import (
@@ -67,7 +67,7 @@ func ClockTests(pkgs []*sites.Package, path string) map[string]bool {
 	return tests
 }
 
-// clocks are the functions that say what time it is, or wait for one.
+// clocks are the functions that return the time, or wait for one.
 var clocks = map[string]bool{
 	"time.Now": true, "time.Since": true, "time.Until": true,
 	"time.Sleep": true, "time.After": true, "time.AfterFunc": true,
