@@ -25,8 +25,8 @@ const EndName = "zz_interlock_test.go"
 // TestMain functions of the user's; where there is none, the file has one.
 //
 // Any package may leave goroutines behind: also those of the standard library start some. No TestMain
-// is put into packages whose examples print the frames around it, which [Module.LeaksUnseen] names, and no file into
-// those with files that //go:embed puts into a program, lest it find one more.
+// is put into packages with examples that print the frames around it ([Module.LeaksUnseen] names them), and no file
+// into those with files that //go:embed puts into a program, lest it find one more.
 func ends(m *Module, rewritten map[string][]byte) map[string][]byte {
 	files := map[string][]byte{}
 	for _, t := range m.Tests {

@@ -1,6 +1,6 @@
-// Package cache keeps what outlives a process in Interlock's folder of the
-// user's cache. What lies there is trusted by nobody: another process may be
-// at it, may have died over it, and a disk may have damaged it. So folders
+// Package cache keeps folders that outlive a process in Interlock's folder of
+// the user's cache. They are not trusted: another process may be writing them,
+// may have died over them, and a disk may have damaged them. So folders
 // appear whole or not at all ([Publish]), are checked before they are used, and
 // are held by locks that end with their owner ([TryLock], [Lock]).
 package cache
@@ -44,7 +44,7 @@ func MakeDir(dir string) error {
 
 // Publish makes dir appear at once with what fill puts into a folder beside
 // it, unless a sound one is there already, made by this process or another.
-// What is there and not sound, a damaged folder or a file, is replaced.
+// A damaged folder, or a file in its place, is replaced.
 // Errors are those of fill and of the system.
 func Publish(dir string, sound func(dir string) bool, fill func(dir string) error) error {
 	if sound(dir) {
@@ -67,7 +67,7 @@ func Publish(dir string, sound func(dir string) bool, fill func(dir string) erro
 	if err := fill(whole); err != nil {
 		return err
 	}
-	// What is not sound goes out of the way in one step, too: a reader finds
+	// A damaged folder goes out of the way in one step, too: a reader finds
 	// all of it, or nothing.
 	for range 10 {
 		if err = os.Rename(whole, dir); err == nil || sound(dir) {
@@ -82,7 +82,7 @@ func Publish(dir string, sound func(dir string) bool, fill func(dir string) erro
 // unfinished begins the names of folders that are being filled.
 const unfinished = ".new-"
 
-// removeUnfinished removes what processes that died have left in dir.
+// removeUnfinished removes the folders of dead processes in dir.
 func removeUnfinished(dir string) {
 	names, _ := filepath.Glob(filepath.Join(dir, unfinished+"*"))
 	for _, name := range names {
@@ -92,8 +92,8 @@ func removeUnfinished(dir string) {
 	}
 }
 
-// Evict keeps below limit, in bytes, what lies in dir: folders that were not
-// used for [Age] go, then those used the longest time ago. A folder's [LockName]
+// Evict keeps the folders in dir below limit, in bytes: those that were not used
+// for [Age] go, then those used the longest time ago. A folder's [LockName]
 // has the time of its last use; one that a process holds stays.
 func Evict(dir string, limit int64) {
 	type folder struct {

@@ -24,13 +24,13 @@ var errHeld = errors.New("another process holds it")
 // file, or the end of the process in whatever way, releases it.
 func TryLock(path string) (*os.File, error) {
 	if info, err := os.Lstat(path); err == nil && !info.Mode().IsRegular() {
-		os.RemoveAll(path) // nobody holds what is no file
+		os.RemoveAll(path) // a lock is a file, so nobody holds this one
 	}
 	f, err := takeLock(path)
 	if err != nil {
 		return nil, err
 	}
-	// One who held the lock may have removed the file before it was ours.
+	// Another holder of the lock may have removed the file before it was ours.
 	mine, err := f.Stat()
 	if err == nil {
 		var there os.FileInfo
@@ -82,7 +82,7 @@ func RemoveAbandoned(dir string) bool {
 	return Remove(dir) == nil
 }
 
-// Remove removes a folder with a lock, and the lock last: what a kill leaves of the folder, [RemoveAbandoned] removes.
+// Remove removes a folder with a lock, and the lock last: after a kill, [RemoveAbandoned] removes the rest.
 func Remove(dir string) error {
 	entries, err := os.ReadDir(dir)
 	for _, e := range entries {

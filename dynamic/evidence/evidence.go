@@ -1,6 +1,6 @@
 // Package evidence holds the contract between the injected monitor and the
 // campaign: the records that a monitored process appends, one JSON line and
-// one write each, so that what was written stays whole when the process dies.
+// one write each, so that each record stays whole when the process dies.
 //
 // The monitor (dynamic/rt) writes this format by hand, to stay free of
 // encoding/json; a test there reads its output back through this package.
@@ -39,8 +39,8 @@ const (
 	Leak  Kind = "leak"  // a goroutine that nothing can wake any more
 	// Deadlock: goroutines wait in a circle for locks that each other hold.
 	Deadlock Kind = "deadlock"
-	// Order: goroutines have acquired locks in orders that lead round in a circle, or one has
-	// read-locked what it had read-locked.
+	// Order: goroutines have acquired locks in orders that make a circle, or one has read-locked
+	// a lock twice.
 	Order Kind = "order"
 	// Held: the plan of the run has held a goroutine between two locks.
 	Held Kind = "held"
@@ -51,7 +51,7 @@ const (
 	Unordered Kind = "unordered"
 	// Stepped: in a run that isolates places, a goroutine was about to take a step; see [Step].
 	Stepped Kind = "step"
-	Dropped Kind = "lost" // what the happens-before engine could not keep so far; the last one of a process counts
+	Dropped Kind = "lost" // the losses of the happens-before engine so far; the last one of a process counts
 )
 
 // Record is one line of evidence.
@@ -71,11 +71,11 @@ type Record struct {
 
 	Leak *LeakedGoroutine `json:"leak,omitempty"` // Leak
 
-	// Deadlock, Order: the circle, in which each goroutine waits for what the next one holds,
-	// and the last one for what the first one holds. Held: the goroutine alone.
+	// Deadlock, Order: the circle, in which each goroutine waits for a lock of the next one,
+	// and the last one for a lock of the first one. Held: the goroutine alone.
 	Locks []LockStep `json:"locks,omitempty"`
 	// Order: neither the start nor the end of one goroutine orders the acquisitions. Held:
-	// another goroutine came meanwhile and waited for what this one has.
+	// another goroutine came meanwhile and waited for the lock.
 	Met bool `json:"met,omitempty"`
 
 	Trigger *Trigger `json:"trigger,omitempty"` // Triggers
@@ -120,7 +120,7 @@ type LockStep struct {
 	Wants LockSite `json:"wants"`
 	AtNS  int64    `json:"at_ns,omitempty"` // Order: when it first did, on the monitor's clock
 	Stack string   `json:"stack,omitempty"` // at the acquisition, as runtime.Stack prints it; not of Held
-	// Deadlock: Holds is what it wants, too. It waits there to write, which keeps new readers out.
+	// Deadlock: it wants the lock Holds itself. It waits there to write, which keeps new readers out.
 	Queued bool `json:"queued,omitempty"`
 }
 
@@ -149,7 +149,7 @@ const (
 	StepLate    = "late"    // the run could not keep it away for long enough
 )
 
-// Step is what a goroutine does in a run that isolates places.
+// Step is a step of a goroutine in a run that isolates places.
 type Step struct {
 	What string `json:"what"`
 	GID  int64  `json:"gid"`
@@ -158,7 +158,7 @@ type Step struct {
 	Addr uint64 `json:"addr"`           // of the variable, or of the lock
 	Size uint64 `json:"size"`
 	Key  uint64 `json:"key,omitempty"` // of a map's element; 0 is all of the map
-	// Value is what the variable held before the access, as that of [Side].
+	// Value is that of the variable before the access, as in [Side].
 	Value *uint64 `json:"value,omitempty"`
 	Stack string  `json:"stack"` // as that of [Side]
 }
@@ -199,26 +199,26 @@ type SectionCount struct {
 type SplitSection struct {
 	Section uint32 `json:"section"`       // id in the plan
 	Entry   *Side  `json:"entry"`         // the owner's first access
-	Remote  *Side  `json:"remote"`        // what came in between, noted directly before it happened
+	Remote  *Side  `json:"remote"`        // the access in between, noted directly before it happened
 	End     *Side  `json:"end,omitempty"` // the owner's last access; not of Came
 	// Changed reports whether the split changed the outcome: the end read another
 	// value than the entry, or overwrote another value than the entry read. It
 	// is false where that is not certain.
 	Changed bool `json:"changed"`
-	// Overturned is how: the entry's test would have had another result at
-	// the end. Else what the other goroutine wrote was overwritten.
+	// Overturned reports whether the entry's test would have had another result at
+	// the end. Otherwise the write of the other goroutine was overwritten.
 	Overturned bool `json:"overturned,omitempty"`
 	// Between reports whether the values show that the remote access has happened before
-	// the end, and has not left the section one step: what it wrote is there at the
-	// end, or it has read what was there neither before the section nor behind.
+	// the end, and that the section was not one step for it: its value is there at the
+	// end, or it has read a value that was there neither before the section nor behind.
 	Between bool `json:"between,omitempty"`
-	// Serial reports whether the values show that the split was harmless: the section only tests its variable, and what
-	// was written took that farther from another result.
+	// Serial reports whether the values show that the split was harmless: the section only tests its variable, and the
+	// write took that farther from another result.
 	Serial bool `json:"serial,omitempty"`
-	// Replaced and Stored are what the variable held directly before an end that
-	// stores another value in its place, and directly behind it: the first four
-	// words. Of a section over a whole map they are its lengths. Nothing where that is not
-	// known; Replaced alone is missing where a map did not have the key.
+	// Replaced and Stored are the values of the variable directly before and behind
+	// an end that stores another value: the first four words. Of a section over a whole
+	// map they are its lengths. They are empty if not known; Replaced alone is missing
+	// if a map did not have the key.
 	Replaced []uint64 `json:"replaced,omitempty"`
 	Stored   []uint64 `json:"stored,omitempty"`
 	GapNS    int64    `json:"gap_ns"` // from before the entry to behind the end
@@ -261,7 +261,7 @@ type Side struct {
 	Addr   uint64 `json:"addr"`
 	Size   uint64 `json:"size"`
 	GID    int64  `json:"gid"`
-	// Value is what the memory held when B came, its Size bytes as a number, if
+	// Value is that of the memory when B came, its Size bytes as a number, if
 	// they are 1, 2, 4 or 8 at an address that is a multiple of that. Only B has it.
 	Value *uint64 `json:"value,omitempty"`
 	// Stack is the text of runtime.Stack for the goroutine, with its
@@ -269,7 +269,7 @@ type Side struct {
 	Stack string `json:"stack"`
 }
 
-// Counters counts what the monitor did and, above all, what it lost.
+// Counters counts the work of the monitor and, above all, its losses.
 type Counters struct {
 	Slow       uint64 `json:"slow"`        // accesses that took the slow path
 	Windows    uint64 `json:"windows"`     // windows held
@@ -307,13 +307,13 @@ func (c *Counters) Add(n *Counters) {
 	c.Goroutines, c.Events = max(c.Goroutines, n.Goroutines), max(c.Events, n.Events)
 }
 
-// Lost counts what the happens-before engine could not keep. Each may have hidden a race.
+// Lost counts the losses of the happens-before engine. Each may have hidden a race.
 type Lost struct {
 	Cells  uint64 `json:"cells"`  // accesses forgotten
 	Frames uint64 `json:"frames"` // callers missing in stacks
 	Slots  uint64 `json:"slots"`  // goroutines that share clocks with one that nothing orders before them
 	Clocks uint64 `json:"clocks"` // releases that a clock could not count
-	Pages  uint64 `json:"pages"`  // of 4 kB of the heap whose accesses were forgotten
+	Pages  uint64 `json:"pages"`  // of 4 kB of the heap, with forgotten accesses
 }
 
 // Validate reports the first thing that makes r unfit to be used.
@@ -321,7 +321,7 @@ func (r *Record) Validate() error {
 	if r.Version != SchemaVersion {
 		return fmt.Errorf("evidence: version %d, want %d", r.Version, SchemaVersion)
 	}
-	// What a record of each kind cannot do without.
+	// Each kind of record has fields that it needs.
 	switch r.Kind {
 	case Start:
 		return nil

@@ -48,8 +48,8 @@ func refusal(flag string) string {
 	return refused[FlagName(flag)]
 }
 
-// RefuseFlags refuses what cannot be combined. where names the origin for the
-// message.
+// RefuseFlags refuses flags that cannot be combined. where names their origin for
+// the message.
 func RefuseFlags(where string, flags []string) error {
 	for _, f := range flags {
 		if way := refusal(f); way != "" {
@@ -59,8 +59,8 @@ func RefuseFlags(where string, flags []string) error {
 	return nil
 }
 
-// CheckFlags returns an error that says why one of the build flags of a request
-// cannot be obeyed, and what to do.
+// CheckFlags returns an error if one of the build flags of a request cannot be
+// obeyed, with the reason and the next step.
 func CheckFlags(flags []string) error {
 	for _, f := range flags {
 		way := refusal(f)

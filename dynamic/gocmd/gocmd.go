@@ -65,7 +65,7 @@ func (g Command) Tidy() (tidied Command, done func()) {
 	return g, func() { remove() }
 }
 
-// Env is what the go command reports of itself in the user's folder.
+// Env has the settings of the go command in the user's folder.
 type Env struct {
 	GOFLAGS    string
 	GOMOD      string
@@ -98,7 +98,7 @@ func (g Command) Environment(ctx context.Context) (Env, error) {
 	return e, nil
 }
 
-// Failed joins what was tried, what the go command printed and how it ended.
+// Failed joins the attempt, the output of the go command and its end into one error.
 func Failed(doing string, msg []byte, err error) error {
 	if text := strings.TrimSpace(string(msg)); text != "" {
 		return fmt.Errorf("%s: %w: %s", doing, err, text)
@@ -121,11 +121,11 @@ func Below(dir, path string) (string, bool) {
 	return filepath.ToSlash(rel), true
 }
 
-// ConfigError reports that the request cannot be served as it stands and what to
-// do about it, on one line. The command line ends with code 2.
+// ConfigError reports that the request cannot be served as it stands, and the next
+// step, on one line. The command line ends with code 2.
 type ConfigError struct {
 	Problem string
-	Next    string // what the user can do
+	Next    string // the next step of the user
 }
 
 // Refuse returns a [ConfigError].

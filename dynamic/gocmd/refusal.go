@@ -8,7 +8,7 @@ import (
 )
 
 // RefuseList returns the error for a request that `go list` has refused in dir, or for a package that it could not
-// load, by what it said. next is the step to take where its words suggest no better one.
+// load, by its message. next is the next step if the message suggests no better one.
 func RefuseList(dir, said, next string) *ConfigError {
 	text := strings.TrimPrefix(strings.Join(strings.Fields(said), " "), "go: ")
 	if abs, err := filepath.Abs(dir); err == nil {
@@ -45,7 +45,7 @@ func RefuseList(dir, said, next string) *ConfigError {
 	return Refuse(text, next)
 }
 
-// outside matches what the go command says of a folder or a pattern outside of the main module.
+// outside matches the error of the go command about a folder or a pattern outside of the main module.
 var outside = regexp.MustCompile(`directory (?:prefix )?(.+) (?:does not contain|outside) main module or `)
 
 // refuseOutside returns the error for a folder, named from dir, that is not in dir's module.

@@ -9,14 +9,14 @@
 // hand. So the engine sees all packages, the standard library included, needs neither
 // cgo nor a C compiler, and test binaries name the failing test as under -race.
 //
-// # What it finds
+// # Findings
 //
 // A data race of the execution at hand: two accesses, one of them a write, not both by
 // sync/atomic, that nothing orders. It is found whenever both accesses are made, however
 // far apart in time. Order is that of the Go memory model, as the runtime and package
 // sync tell it to the race detector.
 //
-// # What may be missed
+// # Missed
 //
 // Missed by -race too: code that is not instrumented (assembly, cgo, functions with the
 // directive norace), accesses of single words that overlap without beginning at the same
@@ -28,7 +28,7 @@
 // goroutine that takes over the slot of an ended one that nothing orders before it, which happens
 // from 4096 slots on; accesses that memory bounds drop. The last two are counted.
 //
-// # What may be reported falsely
+// # Reported falsely
 //
 // Nothing: an access is reported where the clock of its goroutine does not cover the
 // earlier one, and no shortcut lowers a clock. Synchronisation in code that is not

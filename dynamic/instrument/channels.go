@@ -21,8 +21,8 @@ func (r *rewriter) closeLater(a *source.Access) {
 	r.Wrap(call.Args[0].Pos(), call.Args[0].End(), textedit.RankBehind, nil, site)
 }
 
-// leaveInterrupted leaves those sends of a select statement unmonitored behind whose channel something is
-// evaluated that calls or receives: all operands of all clauses are, before anything is sent.
+// leaveInterrupted leaves a send of a select statement unmonitored if an operand behind its channel calls or receives:
+// all operands of all clauses are evaluated before anything is sent.
 //
 //	case x.ch <- v:
 //	case <-next():    // called between the monitor's call for x.ch and the send

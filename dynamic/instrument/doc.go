@@ -26,8 +26,8 @@
 // around it, or the statement, runs (cmd/compile/internal/walk/order.go). The
 // monitor's call is itself hoisted. So it may stand in place exactly if
 // nothing that calls or receives is hoisted after it inside the same hoisted
-// expression. Otherwise what follows is moved to temporaries before the
-// statement, with everything that gc hoists before it:
+// expression. Otherwise the later operands move to temporaries before the
+// statement, with everything that gc hoists before them:
 //
 //	x.f = g()          { _il1 := g(); (*rt.W(&x.f, 1)) = _il1 }
 //	h(x.f, g())        { _il1 := g(); h((*rt.R(&x.f, 1)), _il1) }
@@ -35,10 +35,10 @@
 //
 // Where that is not possible the access stays unmonitored, with a reason.
 //
-//	internal/evalorder     what gc hoists, and what must therefore move
+//	internal/evalorder     which expressions gc hoists, and which must therefore move
 //	stmt.go, assign.go …   where the temporaries of each kind of statement go
 //	internal/sectionplace  where the calls for atomic sections go
-//	internal/predicate     what such a section tests, so that the monitor can repeat the test
+//	internal/predicate     the test of such a section, so that the monitor can repeat it
 //	internal/handover      which code may hand work over to other goroutines
 //	internal/source        the file: its syntax, its accesses, its edits
 //	internal/textedit      nested edits of a text
@@ -46,7 +46,7 @@
 // Two calls come just after the access, at the start of a loop's body: that
 // for the element which an iteration has read, and that for a loop variable
 // which the clause has assigned. Nothing synchronises between them and the
-// access either, so that what is seen then is as unordered as before it.
+// access either, so that other accesses are as unordered then as before it.
 //
 // # Two copies
 //
@@ -60,11 +60,11 @@
 // directives and lines stay. Text that moves to another line is put between
 // /*line*/ comments, so that panics and stack traces show the original lines.
 //
-// # What may be missed, what may differ
+// # Missed, and different
 //
 // [Result.Left] lists the accesses that stay unmonitored. The
 // address of a read is computed at the monitor's call. Where two operands of
 // one expression would both panic (a nil pointer and an index out of range)
-// the other of the two may come first, as the language allows; an access
-// whose own expression panics has then been announced and not made.
+// the other of the two may come first, as the language allows; if the
+// expression of an access panics, the access was announced and not made.
 package instrument

@@ -8,8 +8,8 @@ import (
 	"github.com/interlock-go/interlock/dynamic/instrument/internal/textedit"
 )
 
-// What a program has reached in its last moments would go unsaid, so the monitor writes its counters where
-// the program ends by itself:
+// The counters of the last moments of a program would be lost, so the monitor writes them where the program ends by
+// itself:
 //
 //	func main() { serve() }   func main() { defer rt.Flush(); serve() }
 //	os.Exit(run())            os.Exit(rt.Exit(run()))
@@ -24,7 +24,7 @@ type exits struct {
 
 func (e exits) any() bool { return e.main != nil || len(e.codes) > 0 }
 
-// exitsIn returns the places of f where a program ends, except for what a test binary calls when its tests have ended.
+// exitsIn returns the places of f where a program ends, except for calls of a test binary after its tests.
 func exitsIn(p *sites.Package, f *ast.File) (e exits) {
 	for _, d := range f.Decls {
 		fn, isFunc := d.(*ast.FuncDecl)

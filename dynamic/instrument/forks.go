@@ -22,7 +22,7 @@ func (r *rewriter) watchWaits() {
 	}
 }
 
-// watchForks puts the monitor's calls behind the statements that start goroutines, and into what these run.
+// watchForks puts the monitor's calls behind statements that start goroutines, and into the functions that these run.
 func (r *rewriter) watchForks() {
 	for _, fork := range r.forks {
 		s := fork.Stmt

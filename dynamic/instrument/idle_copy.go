@@ -56,7 +56,7 @@ func (r *rewriter) callsIn(n ast.Node) int {
 	return count
 }
 
-// renamesLines reports whether line directives of the user stand in n: what is
+// renamesLines reports whether line directives of the user stand in n: the lines
 // behind a copy would have the wrong file.
 func (r *rewriter) renamesLines(n ast.Node) bool {
 	fset := r.Pkg.Fset

@@ -14,8 +14,8 @@ import (
 //	os.Exit(m.Run())
 //	os.Exit(rt.Linger(rt.Goroutines(), m.Run()))
 
-// testRuns returns the calls of f that run all tests, except deferred and started ones,
-// whose place an expression around them cannot take.
+// testRuns returns the calls of f that run all tests, except deferred and started ones:
+// an expression around the call cannot be deferred or started.
 func testRuns(p *sites.Package, f *ast.File) (runs []*ast.CallExpr) {
 	later := map[*ast.CallExpr]bool{}
 	for _, d := range f.Decls {

@@ -9,8 +9,8 @@ import (
 	"github.com/interlock-go/interlock/dynamic/instrument/internal/textedit"
 )
 
-// Calls of the methods of locks go through the monitor, which so knows what each goroutine
-// holds and waits for. Method values do as well, so that no release is missed:
+// Calls of the methods of locks go through the monitor, which so knows the locks that each
+// goroutine holds and waits for. Method values do as well, so that no release is missed:
 //
 //	x.mu.Lock()          locks.OfMutex(&x.mu, 7).Lock()
 //	defer c.Unlock()     defer locks.OfMutex(&c.Mutex, 8).Unlock()

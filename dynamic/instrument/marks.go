@@ -72,8 +72,8 @@ func (m *marker) starts(list []ast.Stmt) {
 	}
 }
 
-// behind marks the end of a range, after what others put there: it may be the
-// condition of a loop.
+// behind marks the end of a range, after the calls that others put there: it may be
+// the condition of a loop.
 func (m *marker) behind(lo, hi token.Pos) {
 	if off := m.r.Offset(hi); !m.done[off] {
 		m.done[off] = true

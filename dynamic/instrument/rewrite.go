@@ -46,7 +46,7 @@ type Result struct {
 	Files     []File // those with at least one monitored access or watched lock
 	Rewritten int    // accesses that now call the monitor
 	Left      []Left // accesses that were to be monitored and are not
-	// Sections are those of the plan whose function is in the package, by id, with
+	// Sections are the sections of the plan in functions of the package, by id, with
 	// the reason why they cannot be opened, or "".
 	Sections map[uint32]plan.Reason
 }
@@ -77,8 +77,8 @@ const (
 // goroutines.
 func Quiet(pkgs []*sites.Package) map[string]bool { return handover.Quiet(pkgs) }
 
-// Rewrite puts the monitor before the accesses of p whose site is to be monitored. site
-// returns that for a key, or nil for an access that the plan does not know. The package
+// Rewrite puts the monitor before the accesses of p that are to be monitored. site
+// returns the site for a key, or nil for an access that the plan does not know. The package
 // must have been typed without errors, from the very contents in p.Src.
 func Rewrite(p *sites.Package, site func(plan.Key) *plan.Site, opts Options) (*Result, error) {
 	if opts.RT == "" {
@@ -129,7 +129,7 @@ func (r *rewriter) rewrite(opts Options, res *Result) error {
 	return nil
 }
 
-// watched is what the monitor watches of a file.
+// watched has the accesses, sections and locks of a file that the monitor watches.
 type watched struct {
 	accesses []*source.Access
 	locks    []sites.LockUse
@@ -141,7 +141,7 @@ type watched struct {
 // order, the one with TestMain, and those where a program ends or goroutines start.
 func monitored(p *sites.Package, site func(plan.Key) *plan.Site, opts Options) iter.Seq2[*ast.File, watched] {
 	byFile := map[*ast.File]watched{}
-	// What the plan says of each access, and all locks.
+	// Each access with its site in the plan, and all locks.
 	for _, a := range sites.Enumerate(p) {
 		if a.Site.Decision == plan.Skip {
 			continue
@@ -187,7 +187,7 @@ type rewriter struct {
 	forks     []sites.Fork      // at which goroutines may be held
 	waits     []sites.Wait      // before which goroutines may be held
 	signature *types.Signature  // of the function we are in
-	announced []*evalorder.Hook // reads that are announced directly before what comes next
+	announced []*evalorder.Hook // reads that are announced directly before the next statement
 }
 
 func newRewriter(p *sites.Package, f *ast.File, accesses []*source.Access, opts Options) (*rewriter, error) {
@@ -288,7 +288,7 @@ func (r *rewriter) finish(opts Options) ([]byte, error) {
 	return r.header(content)
 }
 
-// imports adds to the package clause what the calls in the file need.
+// imports adds the imports for the calls in the file to the package clause.
 func (r *rewriter) imports(opts Options) {
 	var all []textedit.Piece
 	if r.usesMonitor() {
@@ -308,7 +308,7 @@ func (r *rewriter) usesMonitor() bool {
 		r.exits.any()
 }
 
-// surround puts the monitor's call around a, and around that what holds it for sections.
+// surround puts the monitor's call around a, and the calls for sections around that.
 func (r *rewriter) surround(a *source.Access, rank int, pre, post textedit.Piece) {
 	star := strings.HasPrefix(pre.Text, "(*") // the place that the pointer points to
 	if star {

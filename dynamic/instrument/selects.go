@@ -66,7 +66,7 @@ func (r *rewriter) receiveInto(s *ast.AssignStmt, c *ast.CommClause) {
 			a.Unmonitored = source.Order
 		}
 	}
-	// What the targets' operands call is evaluated behind the receive, in the clause.
+	// Calls in the targets' operands are evaluated behind the receive, in the clause.
 	before := r.settle(tree, ok)
 	if !tree.Monitored() {
 		return

@@ -6,9 +6,9 @@ import (
 	"github.com/interlock-go/interlock/dynamic/instrument/internal/textedit"
 )
 
-// The runtime remembers of a goroutine that waits to send where the value lies, and the collector follows that. Where
-// it lies in what holds the channel, such as a closure or a struct, the collector reaches the channel by the goroutine
-// itself, and does not see that nothing else does. So what is sent is a copy, on the stack:
+// The runtime remembers where the value of a waiting send lies, and the collector follows that. If the value lies in an
+// object that holds the channel, such as a closure or a struct, the collector reaches the channel by the goroutine
+// itself, and does not see that nothing else does. So the value is sent from a copy on the stack:
 //
 //	go func() { ch <- c }()    go func() { ch <- rt.Sent(c) }()
 //	p.out <- p.value           p.out <- rt.Sent(p.value)

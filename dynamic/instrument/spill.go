@@ -10,8 +10,8 @@ import (
 	"github.com/interlock-go/interlock/dynamic/instrument/internal/textedit"
 )
 
-// settle returns the statements that evaluate what must come before the statement of the
-// tree, each with its semicolon.
+// settle returns the statements that must come before the statement of the tree, each
+// with its semicolon.
 func (r *rewriter) settle(tree *evalorder.Node, may bool) []textedit.Piece {
 	r.announced = tree.LeaveRepeated(r.announced)
 	if !r.Settle(tree, may) {
@@ -47,7 +47,7 @@ func (r *rewriter) emitKids(n *evalorder.Node) []textedit.Piece {
 	return out
 }
 
-// define names the values of n's expressions, whose texts are cut.
+// define names the values of n's expressions, and cuts their texts.
 func (r *rewriter) define(n *evalorder.Node, edits []*textedit.Edit) []textedit.Piece {
 	// One expression may have several results: _il1, _il2 := g()
 	if len(edits) == 1 && edits[0] != nil {
@@ -95,7 +95,7 @@ func (r *rewriter) resultName(n *evalorder.Node, i int) string {
 	return r.NewTemp()
 }
 
-// emitIf makes an if statement of a && or || in whose right operand something
+// emitIf makes an if statement of a && or || if something in the right operand
 // moves.
 func (r *rewriter) emitIf(n *evalorder.Node) []textedit.Piece {
 	e := ast.Unparen(n.Exprs[0]).(*ast.BinaryExpr)

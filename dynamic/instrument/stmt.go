@@ -11,10 +11,10 @@ import (
 	"github.com/interlock-go/interlock/dynamic/instrument/internal/textedit"
 )
 
-// lowered is what a simple statement becomes.
+// lowered is the new form of a simple statement.
 type lowered struct {
 	before   []textedit.Piece // statements that must run before it, each with its semicolon
-	instead  []textedit.Piece // what replaces it, or nil
+	instead  []textedit.Piece // its replacement, or nil
 	declares bool             // it declares variables: no block may be put around it
 }
 
@@ -130,8 +130,8 @@ func (r *rewriter) lower(s ast.Stmt, may, whole bool) lowered {
 	return lowered{before: r.settle(tree, may)}
 }
 
-// returnStmt returns what goes before s. If an end of a section is among its results, they
-// go to temporaries, and the calls behind the end follow.
+// returnStmt returns the statements before s. If an end of a section is among its results,
+// they go to temporaries, and the calls behind the end follow.
 func (r *rewriter) returnStmt(s *ast.ReturnStmt, tree *evalorder.Node, may bool) []textedit.Piece {
 	in, ends := tree, r.sections.HasEnd(s) && len(s.Results) > 0
 	if ends {
@@ -208,8 +208,8 @@ func (r *rewriter) varDecl(d *ast.GenDecl, may bool) lowered {
 }
 
 // initial rewrites the init statement of an if or switch statement whose
-// condition needs before. It returns what goes before the statement: if
-// anything has to, the init statement too.
+// condition needs before. It returns the statements before the statement: if
+// there are any, the init statement is among them.
 func (r *rewriter) initial(init ast.Stmt, l lowered, before []textedit.Piece) []textedit.Piece {
 	if init == nil || l.empty() && before == nil {
 		return before
@@ -360,8 +360,8 @@ func (r *rewriter) rootOf(e ast.Expr) types.Object {
 	return nil
 }
 
-// announceAssigned announces what the clause of s has assigned, as loopVariables
-// does.
+// announceAssigned announces the variables that the clause of s has assigned, as
+// loopVariables does.
 func (r *rewriter) announceAssigned(s *ast.RangeStmt, places []*source.Access) {
 	var calls []textedit.Piece
 	for _, a := range places {

@@ -16,8 +16,8 @@ import (
 //	x.s[i], x.s[j] = x.s[j], x.s[i]
 //	_il1 := x.s; _il2 := x.s; _il3, _il4 := x.s[j], x.s[i]; _il1[i] = _il3; _il2[j] = _il4
 
-// keepOperands adds the operands of s's targets to what is evaluated after the
-// calls of s's values, before its values.
+// keepOperands adds the operands of s's targets to vals: they are evaluated after
+// the calls of s's values, and before its values.
 func (r *rewriter) keepOperands(s *ast.AssignStmt, vals *evalorder.Node) {
 	list, _ := r.operands(s)
 	for _, e := range list {

@@ -1,5 +1,5 @@
-// Package scratch makes temporary folders. A folder is held by a lock in it: what a
-// killed process left is removed when the next one starts.
+// Package scratch makes temporary folders. A folder is held by a lock in it: the
+// folders of a killed process are removed when the next one starts.
 package scratch
 
 import (
@@ -72,8 +72,8 @@ func IsTemp(dir string) bool {
 	return err == nil && scratchName.MatchString(filepath.Base(dir))
 }
 
-// removeLeftovers removes the folders under tmp whose process is gone. What
-// cannot be removed, another user's for one, is left.
+// removeLeftovers removes the folders of dead processes under tmp. Folders that
+// cannot be removed, such as another user's, are left.
 func removeLeftovers(tmp string) {
 	entries, _ := os.ReadDir(tmp)
 	for _, e := range entries {
@@ -85,7 +85,7 @@ func removeLeftovers(tmp string) {
 }
 
 // TempDir makes a folder for the GOTMPDIR of a go command that is run with
-// env. The caller removes it; what a killed process left is removed when the
+// env. The caller removes it; that of a killed process is removed when the
 // next one starts.
 func TempDir(env []string) (dir string, remove func() error, err error) {
 	base := os.TempDir()

@@ -1,6 +1,6 @@
 // Package tree writes and copies trees of source files. It is the only place of the
-// module that copies them: what stands in a copy never leads back to the original by
-// accident, so that writing to a copy cannot write to what it is a copy of.
+// module that copies them: no link in a copy leads back to the original by accident,
+// so that writing to a copy cannot write to the original.
 package tree
 
 import (
@@ -14,17 +14,17 @@ import (
 )
 
 // Copy copies the tree below from, links to it followed, into the folder to,
-// which is made if need be; no file of it may be there already. What is copied
+// which is made if need be; no file of it may be there already. The copies
 // can be written to, whatever the original's permissions.
 //
-//   - A link to what lies in the tree leads to its copy, one that is absolute
+//   - A link to a file in the tree leads to its copy, one that is absolute
 //     or leads out and back in too.
 //   - A link to a file outside becomes that file. Other links out, to folders or
 //     to nothing, lead to where they led; [os.Root] does not write through them.
-//   - Left out are the folders of version control, whose owner is the original,
-//     to itself, where it lies below from, and what skip, which may be nil,
-//     reports for a slash path relative to from. Sockets, pipes and devices are
-//     no source.
+//   - Left out are the folders of version control, which belong to the original,
+//     the folder to, if it lies below from, and the paths that skip, which may be
+//     nil, reports: they are slash paths relative to from. Sockets, pipes and
+//     devices are no source.
 //
 // The error is that of ctx, if it has ended, or names the file.
 func Copy(ctx context.Context, to, from string, skip func(path string) bool) error {
@@ -59,12 +59,12 @@ type source struct {
 	skip   func(path string) bool
 }
 
-// versionControl are names of what belongs to the original alone. The file .git
-// of a work tree names a folder that git commands in a copy would write to.
+// versionControl are names of folders that belong to the original alone. The file
+// .git of a work tree names a folder that git commands in a copy would write to.
 var versionControl = []string{".git", ".hg", ".svn", ".bzr", ".jj"}
 
-// ReadDir leaves out what is not copied, and shows links to files outside as
-// these files.
+// ReadDir leaves out the entries that are not copied, and shows links to files
+// outside as these files.
 func (s *source) ReadDir(name string) ([]fs.DirEntry, error) {
 	if err := s.ctx.Err(); err != nil {
 		return nil, err
@@ -107,7 +107,7 @@ func (s *source) isTarget(e fs.DirEntry) bool {
 // Lstat describes the file itself.
 func (s *source) Lstat(name string) (fs.FileInfo, error) { return fs.Lstat(s.FS, name) }
 
-// ReadLink returns what the copy of the link at name leads to.
+// ReadLink returns the target for the copy of the link at name.
 func (s *source) ReadLink(name string) (string, error) {
 	target, err := fs.ReadLink(s.FS, name)
 	if err != nil {

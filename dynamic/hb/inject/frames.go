@@ -243,7 +243,7 @@ func hbRemember(gp *g, addr, granules uintptr, record hbRecord, kind hbKind, fra
 	m.check = m.sum()
 }
 
-// hbRecall returns what the history holds of an earlier access of one of the bytes in mask; no pc where it is lost.
+// hbRecall returns the history's record of an earlier access of one of the bytes in mask; without a pc if it is lost.
 // In one epoch a plain access may come beside one of sync/atomic: only that of the record is part of the race.
 func hbRecall(addr uintptr, e hbEarlier, mask uint64) hbMemo {
 	for i := range hbHistoryCount.Load() {

@@ -29,8 +29,8 @@ func (p Proofs) Has(files map[string][]byte) bool {
 	return err == nil && info.Mode().IsRegular() && time.Since(info.ModTime()) < cache.Age
 }
 
-// Add keeps that the files were seen to work, and removes what counts no more. Where nothing can be kept, it is seen
-// again the next time.
+// Add notes that the files were seen to work, and removes stale notes. If nothing can be kept, they are tried again the
+// next time.
 func (p Proofs) Add(files map[string][]byte) {
 	if p.dir == "" || cache.MakeDir(p.dir) != nil {
 		return

@@ -1,7 +1,8 @@
 // Package evalorder knows in which order gc evaluates the parts of a statement. It builds
-// the tree of what gc hoists into temporaries, and decides what must be evaluated before a
-// statement so that nothing that calls or receives comes between the monitor's call and
-// the access. Names in comments are those of cmd/compile/internal/walk/order.go.
+// the tree of the expressions that gc hoists into temporaries, and decides which of them must
+// be evaluated before a statement so that nothing that calls or receives comes between the
+// monitor's call and the access. Names in comments are those of
+// cmd/compile/internal/walk/order.go.
 package evalorder
 
 import (
@@ -25,14 +26,14 @@ const (
 	cond               // right operand of Logic: perhaps not evaluated
 	entry              // key or value of a map literal: entries are stored one by one
 	Values             // right-hand side of an assignment: complete before the store
-	maybe              // hoisted or not, depending on what a type parameter stands for
+	maybe              // hoisted or not, depending on the type argument
 )
 
 // Node is an expression that gc hoists, or one of the boundaries between
 // which it does.
 type Node struct {
 	Kind  Kind
-	Exprs []ast.Expr // what would move; one, except for values
+	Exprs []ast.Expr // that would move; one, except for values
 	up    *Node
 	Kids  []*Node // in the order in which they are evaluated
 	Hooks []*Hook // accesses that are made when the node itself is evaluated
@@ -125,8 +126,8 @@ func (n *Node) isMapLit() bool { return len(n.Kids) > 0 && n.Kids[0].Kind == ent
 type Orderer struct {
 	*source.File
 	Places map[ast.Expr]*source.Access
-	// Behind holds accesses to what an expression refers to: the map, the elements
-	// of the slice, what the pointer points to.
+	// Behind holds accesses to the map, the elements of the slice or the variable
+	// that an expression refers to.
 	Behind map[ast.Expr]*source.Access
 
 	extents map[*source.Access]*extent // of those that come to a part of the elements
@@ -140,7 +141,7 @@ func New(f *source.File) *Orderer {
 	}
 }
 
-// Expr adds to n what evaluating e hoists and accesses (expr1).
+// Expr adds to n the hoisted expressions and the accesses of evaluating e (expr1).
 func (o *Orderer) Expr(e ast.Expr, n *Node) {
 	if e == nil {
 		return
@@ -148,7 +149,7 @@ func (o *Orderer) Expr(e ast.Expr, n *Node) {
 	if tv := o.Info.Types[e]; tv.IsType() || tv.Value != nil {
 		return
 	}
-	// What is evaluated inside e comes first; each case adds the nodes that gc hoists.
+	// The operands of e come first; each case adds the nodes that gc hoists.
 	switch e := e.(type) {
 	case *ast.ParenExpr:
 		o.Expr(e.X, n)

@@ -7,7 +7,7 @@ import (
 	"github.com/interlock-go/interlock/dynamic/instrument/internal/source"
 )
 
-// LeaveRepeated leaves those reads unmonitored whose place is announced already: by
+// LeaveRepeated leaves a read unmonitored if its place is announced already: by
 // announced, or in the tree itself. In
 //
 //	for p.pos < len(p.src) && (p.src[p.pos] == ' ' || p.src[p.pos] == '\t')
@@ -15,7 +15,7 @@ import (
 // three calls of the monitor do for eight. Where nothing calls, receives or
 // assigns, equal expressions mean one place, read at one moment. Suspicious
 // sites keep theirs, so that they are armed. It returns the reads that are announced
-// directly before what follows the tree.
+// directly before the code behind the tree.
 func (n *Node) LeaveRepeated(announced []*Hook) []*Hook {
 	if n.Calls() {
 		return nil

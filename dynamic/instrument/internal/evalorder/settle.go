@@ -28,7 +28,7 @@ func (o *Orderer) Settle(tree *Node, may bool) bool {
 	return true
 }
 
-// demands marks what must move, and returns the accesses that need it to.
+// demands marks the expressions that must move, and returns the accesses that need that.
 func demands(tree *Node, may bool) []*Hook {
 	var demanding []*Hook
 	tree.walk(func(n *Node) {
@@ -89,8 +89,8 @@ func (n *Node) within(k Kind) bool {
 	return false
 }
 
-// spread marks what goes to temporaries: what is required, and what gc
-// evaluates before that. It reports whether there is any below n.
+// spread marks the expressions that go to temporaries: the required ones, and those
+// that gc evaluates before them. It reports whether there is any below n.
 func (n *Node) spread() bool {
 	last := -1
 	for i, k := range n.Kids {

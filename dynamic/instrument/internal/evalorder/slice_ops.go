@@ -11,8 +11,8 @@ import (
 
 // Accesses to elements in bulk, of which the monitor must know how many:
 // copy accesses as many as the shorter operand has, append writes those that
-// it appends. An operand whose length is asked for must have been evaluated,
-// and so must be whatever may panic: nothing is accessed then.
+// it appends. Before the monitor asks for the length of an operand, that must have
+// been evaluated, and so must all that may panic: nothing is accessed then.
 
 // extent is how many elements a bulk access comes to: a number, or the length
 // of an expression, which is in a temporary if it has a node.

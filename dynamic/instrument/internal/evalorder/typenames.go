@@ -21,7 +21,7 @@ func (o *Orderer) ConversionOf(x ast.Expr) (string, bool) {
 }
 
 // takesType reports whether the type of x depends on where x stands:
-// comparisons, and shifts of untyped constants, and what is made of them.
+// comparisons, shifts of untyped constants, and expressions of these.
 func (o *Orderer) takesType(x ast.Expr) bool {
 	switch x := x.(type) {
 	case *ast.ParenExpr:

@@ -1,7 +1,7 @@
 // Package handover knows which code may hand work over to other goroutines.
 //
-// A goroutine in an atomic section may have others work for it and wait for them. What
-// they access is not a remote access, and the monitor cannot tell it from one. A statement
+// A goroutine in an atomic section may have others work for it and wait for them. Their
+// accesses are not remote, and the monitor cannot tell them from remote ones. A statement
 // hands over if it sends, receives, closes a channel, starts a goroutine, stores by
 // sync/atomic, or calls what may do so. A function is quiet, that is, does none of this,
 // if its text shows it or the table of the library has it; all others may hand over.
@@ -51,7 +51,7 @@ func Quiet(pkgs []*sites.Package) map[string]bool {
 			spread = append(spread, callee)
 		}
 	}
-	// Callers of what is loud are loud.
+	// Callers of loud functions are loud.
 	for len(spread) > 0 {
 		name := spread[len(spread)-1]
 		spread = spread[:len(spread)-1]
@@ -115,7 +115,7 @@ func callHandsOver(info *types.Info, c *ast.CallExpr, calls func(callee string) 
 	case f.Pkg() == nil: // error.Error
 		return true
 	case isKnownQuiet(f):
-		// It may call what it is given.
+		// It may call its arguments.
 		return slices.ContainsFunc(c.Args, func(arg ast.Expr) bool {
 			_, literal := ast.Unparen(arg).(*ast.FuncLit)
 			_, function := source.Under(info.TypeOf(arg)).(*types.Signature)
@@ -129,8 +129,8 @@ func callHandsOver(info *types.Info, c *ast.CallExpr, calls func(callee string) 
 }
 
 // dispatches reports whether a call of the interface's method f may hand over. A method
-// whose name is not exported is declared in the interface's own package, whichever type
-// has it; others may be declared anywhere.
+// with an unexported name is declared in the interface's own package, whichever type has
+// it; others may be declared anywhere.
 func dispatches(f *types.Func, calls func(callee string) bool) bool {
 	if f.Exported() {
 		return true

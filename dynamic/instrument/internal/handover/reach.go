@@ -14,7 +14,7 @@ func Reaches(p *sites.Package, c *ast.CallExpr, holds func(*ast.FuncDecl) bool) 
 	return r.call(c)
 }
 
-// reach is what one question knows.
+// reach is the state of one question.
 type reach struct {
 	pkg   *sites.Package
 	holds func(*ast.FuncDecl) bool
@@ -30,7 +30,7 @@ func (r *reach) call(c *ast.CallExpr) bool {
 		return true
 	}
 	if r.seen[fn] {
-		return false // what it calls is asked already
+		return false // its callees are asked already
 	}
 	r.seen[fn] = true
 	found := false

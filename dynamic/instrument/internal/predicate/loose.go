@@ -8,8 +8,8 @@ import (
 )
 
 // LooseWords names which of the first words of the entry's variable may differ although
-// its value does not. That matters for sections that users declare: what others have
-// changed is compared by the campaign, which knows the types.
+// its value does not. That matters for sections that users declare: the campaign, which
+// knows the types, compares the values.
 func LooseWords(r *source.File, a *source.Access, length bool) (flags []string) {
 	t := r.Info.TypeOf(a.Node)
 	if a.SyncMap() {
@@ -29,7 +29,7 @@ func LooseWords(r *source.File, a *source.Access, length bool) (flags []string) 
 	return flags
 }
 
-// allLoose is the set for types whose layout is not known: no word is compared.
+// allLoose is the set for types with an unknown layout: no word is compared.
 const allLoose = 1<<watchedWords - 1
 
 // watchedWords is how many words of a variable the monitor compares.
@@ -38,9 +38,9 @@ const watchedWords = 4
 // layout is that of the systems that the monitor runs on.
 var layout = types.SizesFor("gc", "amd64")
 
-// loose returns the loose words of a value of type t that begins at the offset: of a
-// text and a slice the address, and the capacity; of an interface what lies behind its
-// type; and words with bytes of no field.
+// loose returns the loose words of a value of type t that begins at the offset: the
+// address of a string or slice, and the capacity; the second word of an interface; and
+// words with bytes of no field.
 func loose(t types.Type, offset int64) uint32 {
 	word := func(i int64) uint32 {
 		if n := offset/8 + i; n < watchedWords {

@@ -1,5 +1,5 @@
-// Package predicate finds what a test-and-use section tests of the value of its entry, and
-// which words of that variable say nothing of its value.
+// Package predicate finds the test of a test-and-use section on the value of its entry, and
+// the words of that variable that may differ for one value.
 package predicate
 
 import (
@@ -14,15 +14,15 @@ import (
 	"github.com/interlock-go/interlock/dynamic/instrument/internal/source"
 )
 
-// Predicate is what a test-and-use section tests of the value of its entry, as far as
-// the monitor can test it again: a comparison with one operand.
+// Predicate is the test of a test-and-use section on the value of its entry, if the
+// monitor can repeat it: a comparison with one operand.
 type Predicate struct {
 	Test    []string // the names of the monitor's Test constants
 	Number  int64    // the operand,
 	Operand ast.Expr // unless there is an expression for it
 }
 
-// value is an expression that holds what an entry has read.
+// value is an expression with the value that an entry has read.
 type value struct {
 	expr   ast.Expr
 	length bool // it is the length of that
@@ -37,8 +37,8 @@ func Of(f *source.File, e ast.Expr, body *ast.BlockStmt) (Predicate, bool) {
 	return finder{f}.predicateOf(value{expr: e}, body)
 }
 
-// OfResult returns what the function around the read a tests of its value, if its sole
-// result is the answer, or that its sole result is that value, which the caller tests.
+// OfResult returns the test of the function around the read a on its value, if its sole
+// result is the answer; or else that its sole result is that value, for the caller to test.
 func OfResult(file *source.File, a *source.Access) (Predicate, bool) {
 	f := finder{file}
 	fn := f.Enclosing(a.Node)
@@ -52,7 +52,7 @@ func OfResult(file *source.File, a *source.Access) (Predicate, bool) {
 	return f.returnedPredicate(v, fn.Body)
 }
 
-// returnedPredicate reports whether v, or its length, is what the function returns; the caller
+// returnedPredicate reports whether the function returns v, or its length; the caller
 // tests it then.
 func (r finder) returnedPredicate(v value, body *ast.BlockStmt) (Predicate, bool) {
 	p := Predicate{Test: []string{"TestByCaller"}}
@@ -82,7 +82,7 @@ func (r finder) isConversion(call *ast.CallExpr, v value) bool {
 	return isType && source.IsInteger(r.Info.TypeOf(call)) && source.IsInteger(r.Info.TypeOf(v.expr))
 }
 
-// ValueOf returns the expression whose value a reads.
+// ValueOf returns the expression that a reads.
 func ValueOf(r *source.File, a *source.Access) ast.Expr {
 	n := a.Node
 	switch up := r.Up(n).(type) {
@@ -106,8 +106,8 @@ func ValueOf(r *source.File, a *source.Access) ast.Expr {
 	return n
 }
 
-// predicateOf finds what is tested of v: where it stands, or where the local is used
-// that it is assigned to.
+// predicateOf finds the test on v: where v stands, or where the local is used that v is
+// assigned to.
 func (r finder) predicateOf(v value, body *ast.BlockStmt) (Predicate, bool) {
 	switch up := r.Up(v.expr).(type) {
 	case *ast.CallExpr:
@@ -163,7 +163,7 @@ func (r finder) firstUse(v value, s *ast.AssignStmt, body *ast.BlockStmt) ast.Ex
 
 // firstTest returns the first use of the local lhs behind s in a condition or a
 // return, or nil. The local must not be assigned anew before, nor its address be taken:
-// what is tested would not be what s has assigned.
+// the test would be on another value than that of s.
 func (r finder) firstTest(lhs ast.Expr, s *ast.AssignStmt, body *ast.BlockStmt) (use ast.Expr) {
 	id, ok := lhs.(*ast.Ident)
 	if !ok || source.IsBlank(lhs) {
@@ -200,7 +200,7 @@ func (r finder) isChanged(x ast.Expr) bool {
 	return false
 }
 
-// inCondition reports whether e is part of a condition or of what is returned.
+// inCondition reports whether e is part of a condition or of a result.
 func (r finder) inCondition(e ast.Expr) bool {
 	n := ast.Node(e)
 	for {

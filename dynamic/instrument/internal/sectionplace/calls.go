@@ -92,7 +92,7 @@ type Wrapping struct {
 	Args []textedit.Piece // behind the first, with the closing bracket
 }
 
-// Wrappings returns what goes around the monitor's call at a, from the inside: ends
+// Wrappings returns the calls around the monitor's call at a, from the inside: ends
 // before entries, those of callers' sections first.
 func (r *Sections) Wrappings(a *source.Access) []Wrapping {
 	s := r.shape(a)
@@ -128,7 +128,7 @@ func (r *Sections) named(constants []string) string {
 	return r.Prefix + "rt." + strings.Join(constants, "|"+r.Prefix+"rt.")
 }
 
-// accessFlags names what a does; nothing for a read.
+// accessFlags names the mode of a; nothing for a read.
 func (r *Sections) accessFlags(a *source.Access) []string {
 	switch {
 	case !a.Writes():
@@ -139,8 +139,8 @@ func (r *Sections) accessFlags(a *source.Access) []string {
 	return []string{"Writes"}
 }
 
-// updates reports whether a write builds on what it finds: x++, x += y, and what
-// sync/atomic does, except Store, and a sync.Map, except Store and Delete.
+// updates reports whether a write depends on the old value: x++, x += y, and the methods
+// of sync/atomic, except Store, and of a sync.Map, except Store and Delete.
 func (r *Sections) updates(a *source.Access) bool {
 	if a.Site.Mode == plan.AtomicWrite {
 		name := r.atomicName(a)
@@ -259,7 +259,7 @@ func (r *Sections) wrapping(name string, at []textedit.Piece, key ast.Expr, args
 	return w
 }
 
-// entryFlags names what the entry a does. Whether it builds on what it finds does not
+// entryFlags names the mode of the entry a. Whether it depends on the old value does not
 // matter.
 func (r *Sections) entryFlags(a *source.Access) []string {
 	if a.Writes() {
@@ -268,8 +268,7 @@ func (r *Sections) entryFlags(a *source.Access) []string {
 	return nil
 }
 
-// endFlags names the A set of an end, and what the end does; a is nil if that is in a
-// callee.
+// endFlags names the A set of an end, and its mode; a is nil if the end is in a callee.
 func (r *Sections) endFlags(e *ending, a *source.Access) (flags []string) {
 	// A CompareAndSwap or CompareAndDelete compares again by itself, so that everything may come before it.
 	swaps := a != nil && a.Site.Mode == plan.AtomicWrite && strings.HasPrefix(r.atomicName(a), "CompareAnd")
@@ -288,8 +287,8 @@ func (r *Sections) endFlags(e *ending, a *source.Access) (flags []string) {
 	return flags
 }
 
-// stored returns the call that reads what a has stored under the key of a map, if the
-// map can be named behind the statement.
+// stored returns the call that reads the value that a has stored under the key of a map,
+// if the map can be named behind the statement.
 func (r *Sections) stored(a *source.Access) []textedit.Piece {
 	s := r.shape(a)
 	if !a.Writes() || s != oneKey && s != syncKey || !r.IsPure(a.Node) {
@@ -317,8 +316,8 @@ func (r *Sections) stored(a *source.Access) []textedit.Piece {
 	}
 }
 
-// tested returns the call around the entry of o at a, or around the call of a function
-// that has the entry and returns what it reads, that reports what is tested:
+// tested returns the call that reports the test. It goes around the entry of o at a, or
+// around the call of a function that has the entry and returns its value:
 //
 //	if c.n < c.max {            if *rt.Tested(rt.Enter(rt.R(&c.n, 1), 1, 7, 0), 7, rt.TestLess, c.max) < c.max {
 //	if c.Len() == 0 {           if rt.Tested(c.Len(), 7, rt.TestEqual, 0) == 0 {
@@ -332,9 +331,9 @@ func (r *Sections) tested(o *opening, e ast.Expr) (Wrapping, bool) {
 	return r.testedCall("Tested", o.ID, p), ok
 }
 
-// testedAt returns the call around an access at which sections of callers begin: it
-// reports what the function tests of the value that it reads, where its result is the
-// answer, or that its result is that value, which the caller tests.
+// testedAt returns the call around an access at which sections of callers begin. It
+// reports the test of the function on the value that it reads, if its result is the
+// answer; or else that its result is that value, for the caller to test.
 //
 //	return s.n == n       return *rt.TestedAt(rt.Bind(rt.R(&s.n, 1), 1, 0), 1, rt.TestEqual, n) == n
 //	return len(s.list)    return len(*rt.TestedAt(rt.Bind(rt.R(&s.list, 1), 1, 0), 1, rt.TestByCaller|rt.TestLength, 0))

@@ -60,7 +60,7 @@ func (r *Sections) beforeLocks(entry ast.Stmt) ast.Stmt {
 // in many types.
 func unlocks(s *ast.ExprStmt) bool { return strings.Contains(lowerName(s), "unlock") }
 
-// lowerName returns the name of what s calls, in small letters, or "".
+// lowerName returns the name of the function that s calls, in small letters, or "".
 func lowerName(s *ast.ExprStmt) string {
 	c, ok := ast.Unparen(s.X).(*ast.CallExpr)
 	if !ok {

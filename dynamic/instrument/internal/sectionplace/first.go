@@ -7,9 +7,9 @@ import (
 	"github.com/interlock-go/interlock/dynamic/instrument/internal/handover"
 )
 
-// NotFirst is why a section cannot be opened whose entry lies in a callee. The first
+// NotFirst is why a section with its entry in a callee cannot be opened. The first
 // access of its site since the statement began counts as the entry, and another call
-// of the statement may make one before, which is asked something else:
+// of the statement may make such an access before, for another purpose:
 //
 //	if pending() > 1 && p.count() < p.max || p.count() == 0 {
 const NotFirst plan.Reason = "another call in the statement of the entry may make its access before"

@@ -10,8 +10,8 @@ import (
 	"github.com/interlock-go/interlock/dynamic/instrument/internal/source"
 )
 
-// HandsOver is why a section cannot be opened whose goroutine may hand over before
-// anybody could come in.
+// HandsOver is why a section cannot be opened if its goroutine may hand over before
+// another one could split it.
 const HandsOver plan.Reason = "may hand over to other goroutines directly behind its entry"
 
 // handsOver reports whether n may hand over.
@@ -19,9 +19,9 @@ func (r *Sections) handsOver(n ast.Node) bool {
 	return handover.Scan(r.Info, n, func(callee string) bool { return !r.quiet[callee] })
 }
 
-// handsOverAt reports whether what s evaluates itself may hand over while o is open.
-// That is not what the statements in it do, nor what it defers, nor the entry or an
-// end that is made by sync/atomic.
+// handsOverAt reports whether an expression of s itself may hand over while o is open.
+// The statements in s do not count, nor deferred calls, nor the entry or an end that is
+// made by sync/atomic.
 func (r *Sections) handsOverAt(o *opening, s ast.Stmt) bool {
 	own := func(n ast.Node, at *source.Access) bool {
 		return at != nil && s.Pos() <= n.Pos() && n.End() <= s.End() && r.atomicName(at) != ""
@@ -110,8 +110,8 @@ func (r *Sections) handsOverAtOnce(o *opening) bool {
 }
 
 // placeHandOvers puts the call ahead of each statement that may hand over while o is
-// open, and where a loop goes back to a clause that may. A goto passes by what is ahead of the statement that it
-// leads to, and so the call is ahead of the goto, wherever that leads:
+// open, and where a loop goes back to a clause that may. A goto jumps over a call ahead of its target, and so the call
+// is ahead of each goto, wherever that leads:
 //
 //	retry:
 //		if ask(ch) > 0 { // may hand over, and nothing can stand between it and its label

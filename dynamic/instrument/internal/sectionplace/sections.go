@@ -43,7 +43,7 @@ const (
 	EndLeft plan.Reason = "no end is monitored, or can be held"
 )
 
-// role is what an access, or a call that leads to it, is in a section.
+// role is the role of an access, or of a call that leads to it, in a section.
 type role struct {
 	*opening
 	end *ending // nil for the entry
@@ -82,7 +82,7 @@ type Sections struct {
 	quiet    map[string]bool // functions that do not hand over
 }
 
-// bound is what sections of callers have at an access.
+// bound has the entries and ends of callers' sections at an access.
 type bound struct {
 	ends   bool // an end
 	tested bool // the entry of one that tests it
@@ -151,8 +151,8 @@ func (r *Sections) IsKeyed(a *source.Access) bool {
 	return (a.Map() || a.SyncMap()) && r.keyed[a.Site.Variable] && r.KeyOf(a) != nil
 }
 
-// New finds what the file f has of the sections of pl, which may be nil. quiet are the
-// functions that do not hand over.
+// New finds the parts of the sections of pl, which may be nil, in the file f. quiet are
+// the functions that do not hand over.
 func New(f *source.File, pl *plan.Plan, quiet map[string]bool) *Sections {
 	r := &Sections{
 		File: f, roles: map[*source.Access][]role{}, binding: map[*source.Access]*bound{}, keyed: map[plan.Variable]bool{},
@@ -194,7 +194,7 @@ func (r *Sections) bindCallers(s *plan.Section, byID map[uint32]*source.Access) 
 	}
 }
 
-// bind returns what sections of callers have at a.
+// bind returns the entries and ends of callers' sections at a.
 func (r *Sections) bind(a *source.Access) *bound {
 	if r.binding[a] == nil {
 		r.binding[a], a.Kept = new(bound), true
@@ -202,7 +202,7 @@ func (r *Sections) bind(a *source.Access) *bound {
 	return r.binding[a]
 }
 
-// open takes up a section whose function is in the file.
+// open adds a section with its function in the file.
 func (r *Sections) open(s *plan.Section, byID map[uint32]*source.Access, pl *plan.Plan) {
 	o := &opening{Section: s}
 	r.openings = append(r.openings, o)
@@ -230,7 +230,7 @@ func (r *Sections) open(s *plan.Section, byID map[uint32]*source.Access, pl *pla
 		o.reason = EndLeft
 		return
 	}
-	// What would make the monitor report false splits keeps the section closed.
+	// The section stays closed if the monitor would report false splits.
 	if r.mayNotBeFirst(o, pl.Site(s.Entry)) {
 		o.reason = NotFirst
 		return
@@ -291,7 +291,7 @@ func (r *Sections) Watches(n ast.Node) bool {
 // then, since nothing can stand behind an end there.
 func (r *Sections) HasEnd(s *ast.ReturnStmt) bool { return len(r.returns[s]) > 0 }
 
-// EndReturn returns the calls behind the ends in a return whose results are in temporaries.
+// EndReturn returns the calls behind the ends in a return with its results in temporaries.
 func (r *Sections) EndReturn(s *ast.ReturnStmt) (calls []textedit.Piece) {
 	for _, x := range r.returns[s] {
 		if x.reason == "" {
@@ -492,7 +492,7 @@ func (r *Sections) atEnd(body *ast.BlockStmt, call textedit.Piece) {
 	r.Wrap(body.Rbrace, body.Rbrace+1, textedit.RankSection, text, nil)
 }
 
-// onward puts a call behind what s evaluates, on every way on.
+// onward puts a call behind the expressions of s, on every way on.
 func (r *Sections) onward(s ast.Stmt, order int, call ...textedit.Piece) {
 	starts, through := r.waysOn(s)
 	for _, at := range starts {

@@ -1,6 +1,6 @@
 // Package source holds a file that is being rewritten: its syntax and types, the accesses
-// to monitor, and the edits so far. It knows where statements stand, and nothing of what
-// the monitor's calls mean.
+// to monitor, and the edits so far. It knows where statements stand, and nothing of the
+// meaning of the monitor's calls.
 package source
 
 import (
@@ -29,7 +29,7 @@ type Access struct {
 	Kept   bool // a section begins or ends there
 }
 
-// IsBehind reports whether the access is not to Node but to what that refers to.
+// IsBehind reports whether the access is not to Node itself but to the map, element or variable that it refers to.
 func (a *Access) IsBehind() bool { return a.Map() || a.Site.Behind || a.Pointer }
 
 // IsClose reports whether the access closes a channel.
