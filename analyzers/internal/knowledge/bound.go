@@ -5,15 +5,14 @@ package knowledge
 
 // Calls followed from a function into its callees.
 const (
-	CallsToEnds      = 3 // to an end of a section that a callee has
-	CallsToTouches   = 4 // to variables that a method accesses
-	CallsToSync      = 3 // to a field by which a method synchronises
-	CallsToStart     = 2 // to a go statement, and through the goroutines that goroutines start
-	CallsToTouch     = 3 // to a variable that a goroutine or its starter accesses
-	CallsToRole      = 4 // from a helper back to the functions that call it
-	CallsToOwner     = 3 // from a parameter back to its callers' arguments
-	ClosuresToOwner  = 8 // from a closure out to the function that declares it
-	NestedGoroutines = 3 // goroutines that start goroutines
+	CallsToEnds     = 3 // to an end of a section that a callee has
+	CallsToTouches  = 4 // to variables that a method accesses
+	CallsToSync     = 3 // to a field by which a method synchronises
+	CallsToStart    = 2 // to a go statement, and through the goroutines that goroutines start
+	CallsToTouch    = 3 // to a variable that a goroutine or its starter accesses
+	CallsToRole     = 4 // from a helper back to the functions that call it
+	CallsToOwner    = 3 // from a parameter back to its callers' arguments
+	ClosuresToOwner = 8 // from a closure out to the function that declares it
 )
 
 // Values, states and parts that one function is judged by.

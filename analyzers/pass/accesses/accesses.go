@@ -7,8 +7,7 @@
 // of structs, to elements and by calls on inner objects are listed apart.
 //
 // Cost: linear in the instructions, with a question to ownership for each access. [List.Parallel] looks at the callers
-// of the two functions, and where a command's main goroutine runs one, at the functions that start the goroutines of
-// the other.
+// of the two functions.
 package accesses
 
 import (
@@ -84,10 +83,9 @@ type List struct {
 	// Implied are accesses to shared objects beside All, outside of tests.
 	Implied []*Access
 
-	kept     map[*types.Var]bool // fields with an address that some variable holds
-	enclosed map[*types.Var]bool // fields that alone lead to an object
-	signals  map[*ssa.Function]signalling
-	met      meetings
+	kept    map[*types.Var]bool // fields with an address that some variable holds
+	signals map[*ssa.Function]signalling
+	met     meetings
 
 	flags     map[*ssa.Function][]*Access // loads of atomics
 	published map[groupKey]publication
@@ -107,7 +105,6 @@ func run(pass *analysis.Pass) (any, error) {
 	}
 	l.Prog.Analyse(pass, func() {
 		l.findKept()
-		l.findEnclosed()
 		l.findSignals()
 		for _, fn := range l.Prog.Funcs {
 			c.function(fn)

@@ -11,32 +11,6 @@ import (
 	"github.com/interlock-go/interlock/analyzers/pass/ir"
 )
 
-// beforeClose reports whether a comes before its function closes a channel
-// that only signals, or sends its one message, and b after that was received. Most functions
-// close nothing, and most others receive from another channel: that is asked
-// first.
-func (l *List) beforeClose(a, b *Access) bool {
-	for _, c := range l.signals[a.Fn].closings {
-		received := l.signals[b.Fn].received[c.name]
-		if len(received) > 0 && l.endedBy(a, c) && l.isAfterReceipt(received, b.Instr) {
-			return true
-		}
-	}
-	return false
-}
-
-// endedBy reports whether a comes before the signal of c: a message by which a goroutine that there
-// is one of ends, or the closing, which may be deferred.
-func (l *List) endedBy(a *Access, c closing) bool {
-	if _, isSend := c.instr.(*ssa.Send); isSend && l.Graph.Roles(a.Fn).Single() == nil {
-		return false
-	}
-	if _, deferred := c.instr.(*ssa.Defer); deferred {
-		return l.Leads(c.instr, a.Instr)
-	}
-	return l.Leads(a.Instr, c.instr) && !l.Leads(c.instr, a.Instr)
-}
-
 // afterSignal reports whether a reads after its function has found a channel of
 // the same object closed, and b does not come after the closing: it is closed by code
 // that is done with the variable that a reads.

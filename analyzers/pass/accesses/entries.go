@@ -3,6 +3,7 @@ package accesses
 import (
 	"fmt"
 	"go/token"
+	"go/types"
 	"slices"
 	"strings"
 	"sync"
@@ -333,6 +334,25 @@ func signalled(instr ssa.Instruction) accesspath.Name {
 		return groupField(call.Common(), "Done")
 	}
 	return accesspath.Name{}
+}
+
+// groupField returns the field or package variable that holds the WaitGroup or errgroup on which the
+// named method is called; the empty name if there is none.
+func groupField(call *ssa.CallCommon, method string) accesspath.Name {
+	fn, args := callgraph.Target(call)
+	if fn == nil || len(args) == 0 || fn.Name() != method || !isGroup(args[0].Type()) {
+		return accesspath.Name{}
+	}
+	name, _ := accesspath.NameOf(args[0])
+	return name
+}
+
+func isGroup(t types.Type) bool {
+	switch types.TypeString(t, nil) {
+	case "*sync.WaitGroup", "*golang.org/x/sync/errgroup.Group":
+		return true
+	}
+	return false
 }
 
 // awaited returns the channel that instr receives from, one of several if need be, or the WaitGroup that it waits

@@ -9,7 +9,6 @@ import (
 	"github.com/interlock-go/interlock/analyzers/finding"
 	"github.com/interlock-go/interlock/analyzers/internal/knowledge"
 	"github.com/interlock-go/interlock/analyzers/pass/accesspath"
-	"github.com/interlock-go/interlock/analyzers/pass/callgraph"
 	"github.com/interlock-go/interlock/analyzers/pass/ownership"
 )
 
@@ -24,11 +23,10 @@ type Sharing struct {
 	// yet, in tests, too.
 	Private bool
 
-	made, knownByCalls bool                  // the function allocated it; only its callees may have shared it since
-	ownStarts          bool                  // it did, and shared it by no more than
-	starts             []ssa.CallInstruction // these go statements
-	madeByCallers      bool                  // each caller of the function allocated it
-	onceForMaker       bool                  // see isFirst
+	made, knownByCalls bool // the function allocated it; only its callees may have shared it since
+	started            bool // it did, and shared it by go statements alone
+	madeByCallers      bool // each caller of the function allocated it
+	onceForMaker       bool // see isFirst
 }
 
 // sharingOf returns the knowledge of the object of a.
@@ -42,7 +40,7 @@ func (c *collector) sharingOf(a *Access) Sharing {
 		s.Owner = c.owner.Held(a.Addr, a.Instr)
 	}
 	s.knownByCalls = s.made && c.owner.MadeKnownByCalls(a.Addr, a.Instr)
-	s.starts, s.ownStarts = c.owner.Starts(a.Addr, a.Instr)
+	s.started = c.owner.Started(a.Addr, a.Instr)
 	return s
 }
 
@@ -71,15 +69,7 @@ func (s *Sharing) Completes() bool { return s.SetsUp() || s.knownByCalls }
 
 // BeforeStart reports whether the object was made here or by the callers, and
 // its maker has started no goroutine on it yet.
-func (s *Sharing) BeforeStart() bool { return (s.made || s.madeByCallers) && len(s.starts) == 0 }
-
-// reaches reports whether one of the goroutines may come to the object: not
-// where its maker has shared it with others only.
-func (s *Sharing) reaches(goroutines []*callgraph.Goroutine) bool {
-	return !s.ownStarts || slices.ContainsFunc(goroutines, func(g *callgraph.Goroutine) bool {
-		return slices.Contains(s.starts, g.Start)
-	})
-}
+func (s *Sharing) BeforeStart() bool { return (s.made || s.madeByCallers) && !s.started }
 
 // IfNil reports whether a, a write, stands where its variable was found nil.
 func (a *Access) IfNil() bool { return accesspath.FoundNil(a.Instr, a.Path) }

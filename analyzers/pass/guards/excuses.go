@@ -30,8 +30,6 @@ var blameless = excuse.Table[question]{
 
 // excluded are the reasons for which the two are not made at the same time, besides those of [accesses.Orders].
 var excluded = excuse.Table[question]{
-	{Name: "set-up-before", Reason: "the guarded access makes the object, and callers were handed it before the other",
-		Holds: func(q question) bool { return q.c.setUpBefore(q.b, q.a) }},
 	{Name: "common-lock", Reason: "a lock that the one surely holds, the other holds or may hold",
 		Fixture: "mixedlocks/testdata/src/perhaps",
 		Holds:   func(q question) bool { return accesses.MayCommonLock(q.a, q.b) }},

@@ -304,12 +304,6 @@ func (c *checker) seenToMeet(a, b *accesses.Access) bool {
 	return c.list.Meet(a.Place(), b.Place(), false)
 }
 
-// setUpBefore reports whether b belongs to the code that makes the object, and a stands
-// where only callers come that were handed it.
-func (c *checker) setUpBefore(b, a *accesses.Access) bool {
-	return b.BeforeStart() && c.list.Graph.Roles(a.Fn).API
-}
-
 // mayBeOrdered reports whether b holds a lock that its takers keep beyond their return, so
 // that a may run under it too.
 func (c *checker) mayBeOrdered(b *accesses.Access) bool {

@@ -9,10 +9,9 @@ import (
 	"github.com/interlock-go/interlock/analyzers/pass/callgraph"
 )
 
-// Starts lists the go statements that shared the object in which base lies
-// before at, if the function of at allocated it and nothing else shared it;
-// only code that these goroutines run can reach it then. Else ok is false.
-func (r *Result) Starts(base ssa.Value, at ssa.Instruction) (starts []ssa.CallInstruction, ok bool) {
+// Started reports whether the function of at allocated the object in which base lies, and go statements before at,
+// and nothing else, have shared it.
+func (r *Result) Started(base ssa.Value, at ssa.Instruction) (started bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	root := rootObject(base)
@@ -20,25 +19,24 @@ func (r *Result) Starts(base ssa.Value, at ssa.Instruction) (starts []ssa.CallIn
 	case *ssa.Alloc:
 	case *ssa.Call:
 		if !r.freshResult(x, 0) {
-			return nil, false
+			return false
 		}
 	default:
-		return nil, false
+		return false
 	}
 	if root.Parent() != at.Parent() {
-		return nil, false
+		return false
 	}
 	for _, p := range r.publications(root) {
 		if p.level < Shared || !r.reaches(p.instr, at, root) {
 			continue
 		}
-		start, isGo := p.instr.(*ssa.Go)
-		if !isGo {
-			return nil, false
+		if _, isGo := p.instr.(*ssa.Go); !isGo {
+			return false
 		}
-		starts = append(starts, start)
+		started = true
 	}
-	return starts, true
+	return started
 }
 
 // Made reports whether the function of at allocated the object in which base
