@@ -152,7 +152,7 @@ func setNoise(part string) (ok bool) {
 }
 
 // placeNoise takes a heuristic, or one more number of its list. Only one
-// heuristic may be given, and only what the site table has.
+// heuristic may be given, and only numbers that the site table has.
 func placeNoise(part string) (ok bool) {
 	name, number := cut(part, ':')
 	switch {
@@ -267,7 +267,7 @@ func grow[T any](s []T, n uint64) []T {
 	return append(s, make([]T, max(int(n)+1-len(s), 0))...)
 }
 
-// cut returns what is before the first sep in s, and what is after it. (Package
+// cut returns the parts of s before and after the first sep. (Package
 // strings would be one more import in the program under test.)
 func cut(s string, sep byte) (before, after string) {
 	for i := 0; i < len(s); i++ {
@@ -340,7 +340,7 @@ func readSections() (problem string) {
 // Watching reports whether this process is monitored. It does not change after the start.
 func Watching() bool { return out.path != "" }
 
-// Setting returns what the environment says under a name, or "".
+// Setting returns the variable of the environment with a name, or "".
 func Setting(name string) string { return env(name) }
 
 // Warn writes one line to stderr.

@@ -13,22 +13,22 @@
 // to its access: a window.
 //
 //	fast.go            the calls at accesses: one test of a 64-bit address filter
-//	layout.go          what the monitor keeps in words: modes, states, visits, contents
+//	layout.go          the words of the monitor: modes, states, visits, contents
 //	watch.go           the slow path: meet the windows of others, then hold one; planted violations
 //	slots.go           the table of published windows, and the filter over it
 //	noise.go           where to hold a window, how long, and how much in all, or what a schedule by name decides;
 //	                   where to hold goroutines beside accesses
 //	gaps.go            which sites two goroutines reach, and how far apart
 //	pace.go            when the filter is open to all addresses
-//	goroutine.go       who is running, on which stack, in which bubble, and what outlives the tests
+//	goroutine.go       which goroutine runs, on which stack, in which bubble; those that outlive the tests
 //	record.go          records in the format of package evidence
 //	config.go          the environment
 //	off.go             other platforms, on which nothing is watched
 //	section_api.go     the calls at atomic sections: Figure 3 of AtomRace
-//	section_owner.go   what the goroutine does that is in a section
-//	section_slots.go   the open sections, and what other goroutines do to their variables
+//	section_owner.go   the steps of the goroutine in a section
+//	section_slots.go   the open sections, and the accesses of other goroutines to their variables
 //	section_turns.go   runs in which one goroutine at a time is in a section
-//	section_judge.go   whether a section was split, and what that has changed
+//	section_judge.go   whether a section was split, and the effect of that
 //	section_syncmap.go the calls at methods of a sync.Map
 //
 // Without INTERLOCK_OUT in the environment the engine sleeps: the filter stays
@@ -48,25 +48,25 @@
 // and closes the filter; a one-shot timer opens it again. An idle program has
 // no timer pending, so the runtime still finds its deadlocks.
 //
-// # What a record means, and what may be missed
+// # The meaning of a record, and races that are missed
 //
 // A race record is true: both goroutines were at their accesses at the same
 // moment, both held the object, nothing ordered them, and one of them writes.
 // It is as true as the rewriter's promise that nothing synchronises between
 // call and access, and no more.
 //
-// Missed are: races whose accesses come further apart than a window lasts, which is as
+// Missed are: races with accesses further apart than a window lasts, which is as
 // long as the gap that an earlier run has shown, within the budget;
 // accesses by code that is not instrumented; sites that run only while the
 // filter is closed; an access by [R] or [W] that begins more than 24 bytes
 // below a window that it reaches into, unless the filter is open; everything on stacks
 // (another goroutine cannot reach a stack); whatever the counters of
-// evidence.Counters say was dropped; what adds to a WaitGroup by a number that is no
-// constant, or waits in a deferred call. A goroutine alone in its process holds
+// evidence.Counters say was dropped; an Add to a WaitGroup by a number that is no
+// constant, and a Wait in a deferred call. A goroutine alone in its process holds
 // no window, nor does a sequential test in a test binary. And -race, in the
 // same build, sees fewer races: the monitor's own atomics order accesses.
 //
-// # What the program may notice
+// # Effects on the program
 //
 // Noise costs time; the union of all windows is kept within a budget. Every
 // order that noise brings about is a legal one, but tests that count on time

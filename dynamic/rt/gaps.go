@@ -9,8 +9,8 @@ import (
 
 // history remembers for some granules which goroutines came there lately, at which
 // sites and when. It is cut into buckets of historyWays, one for each hash of a granule.
-// What is pushed out of a full bucket, or overwritten by two goroutines at once, costs a
-// hint and nothing else.
+// An entry that is pushed out of a full bucket, or overwritten by two goroutines at once,
+// costs a hint and nothing else.
 var history [historyBuckets * measuringWays]past
 
 // historyWays is how many visits a bucket of the history keeps. It is
@@ -29,13 +29,13 @@ func bucketOf(granule uintptr) []past {
 	return history[i : i+historyWays]
 }
 
-// past is what history remembers of one goroutine at one site.
+// past is one goroutine at one site, in the history.
 type past struct {
 	visit       atomic.Uint64 // a visit
 	first, last atomic.Int64  // when, by nanotime
 }
 
-// notice looks who came to the granules of a before. Two goroutines, one of them
+// notice searches the history of the granules of a. Two goroutines, one of them
 // writing, make both sites near: worth more windows, and the next one at once (TSVD,
 // Li and others 2019, calls it a near miss). And they leave a gap: how long the first
 // would have had to wait for the second (Waffle, Stoica and others 2023). n is random.
@@ -95,7 +95,7 @@ func noteGap(first, then uint32, least, most int64) {
 		counters.noGap.Add(1)
 		return
 	}
-	// A gap is a hint for the length of a window: what changes it little is no news.
+	// A gap is a hint for the length of a window: a small change is no news.
 	if old := g.least.Load(); old == 0 || least < old-old/4 {
 		g.least.Store(max(least, 1))
 		g.news.Store(true)

@@ -27,7 +27,7 @@ var goidOffset uintptr
 // that may grow it, or when the collector shrinks it at such a call, and would leave
 // the number behind. Nothing of that can come between the comparison and the
 // conversion, since this function may not grow the stack and, being nosplit, has no
-// point of preemption. What is not on this stack does not move while p lives: the
+// point of preemption. Memory outside of this stack does not move while p lives: the
 // heap stays put, and a pointer that another goroutine may hold has escaped to it.
 //
 //go:noinline
@@ -96,7 +96,7 @@ func findGoid() {
 }
 
 // goidWords returns a set of the first words of the running goroutine's
-// runtime.g: those that hold its id. runtime.g is longer than what is read.
+// runtime.g: those that hold its id. runtime.g is longer than the words read.
 func goidWords() (set uint64) {
 	const words = 32
 	g, id := getg(), parsedGoid()
@@ -125,7 +125,7 @@ func showsBubbles(release string) bool {
 	return digits > 0 && minor < tried
 }
 
-// bubbled reports whether a running goroutine, the text of whose stack is given,
+// bubbled reports whether a running goroutine, by the text of its stack,
 // may be in a testing/synctest bubble: there the monitor must neither sleep nor
 // touch a timer. The runtime names the bubble in the first line of the text,
 // "goroutine 7 [running, synctest bubble 3]:". Only a line of the two forms that
@@ -151,10 +151,10 @@ func Goroutines() int { return runtime.NumGoroutine() }
 
 // Linger stands around the call that runs all tests of a process, and returns its
 // result. Goroutines that the tests have started and that still run would be lost with
-// the process, and what they race with: they get a while, at most a quarter of the time
+// the process, and so would their races: they get a while, at most a quarter of the time
 // that the process has run or, if that is more, 20 ms, and never more than 100 ms. It ends
 // as soon as there are no more goroutines than before the tests. It prints nothing, and
-// in a process that is not monitored it does nothing but what [AtEnd] asks for.
+// in a process that is not monitored it only calls the function of [AtEnd].
 //
 //	os.Exit(m.Run())
 //	os.Exit(rt.Linger(rt.Goroutines(), m.Run()))

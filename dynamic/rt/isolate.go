@@ -22,7 +22,7 @@ const (
 	keepLost = 150_000_000
 	// keepShort is how long one is kept away that comes before the other one is held.
 	keepShort = 3_000_000
-	// keepMore is how much longer it is kept away, since what ends that is noted directly before an access.
+	// keepMore is how much longer it is kept away, since the access that ends this is noted before it is made.
 	keepMore = 1_000_000
 	keepNap  = 50_000
 	// latest is by about how much, in nanoseconds, goroutines begin later, or go on behind the start of another one, so
@@ -51,7 +51,7 @@ type pause struct {
 	visits map[int64]uint64 // by goroutine, where nth counts; guarded by mu
 }
 
-// isolation is the plan of the run. What is not atomic is set at start, and the steps are guarded by out.mu.
+// isolation is the plan of the run. Fields that are not atomic are set at start; the steps are guarded by out.mu.
 var isolation struct {
 	on, writes bool
 	pauses     []pause
@@ -89,10 +89,10 @@ type step struct {
 }
 
 // readIsolation reads INTERLOCK_ISOLATE: "pause=a12:5000,out=l7,until=a15,steps=1", where a is the site of an access
-// and l the use of a lock. A pause is in microseconds, and behind another colon is at which visit of a goroutine it is
-// made, which is each where none stands there; pauses and out may come several times. With near in place of out, it
-// is noted who comes there, and nobody is kept away. A goroutine that comes to the place from keeps others away from
-// there on.
+// and l the use of a lock. A pause is in microseconds; behind another colon may stand the number of the goroutine's
+// visit at which it is made, else it is made at each. Pauses and out may come several times. With near in place of
+// out, goroutines that come there are noted, and not kept away. A goroutine that comes to the place from keeps others
+// away from there on.
 func readIsolation() (problem string) {
 	for rest := env("INTERLOCK_ISOLATE"); rest != ""; {
 		var part string
@@ -103,7 +103,7 @@ func readIsolation() (problem string) {
 		length, visit := cut(length, ':')
 		us, err := strconv.ParseUint(length, 10, 31)
 		nth, _ := strconv.ParseUint(visit, 10, 31)
-		switch { // by what the part begins with
+		switch { // by the beginning of the part
 		case key == "steps":
 			isolation.writes = true
 			isolation.steps = make([]step, 0, stepsBefore)
@@ -136,7 +136,7 @@ func isolatedPlace(text string) (p isolated, ok bool) {
 	return isolated{text[0] == 'l', id}, err == nil
 }
 
-// isolateAccess is what happens before an access of a goroutine g, in place of other noise.
+// isolateAccess pauses or keeps away the goroutine g before an access, in place of other noise.
 func isolateAccess(a *access, g unsafe.Pointer) {
 	if !known(a.site) {
 		return
@@ -285,7 +285,7 @@ func noteStep(what string, p isolated, a *access) {
 		isolation.made++
 		return
 	}
-	// What was kept comes first, the oldest step in front.
+	// The kept steps come first, the oldest in front.
 	for i := range isolation.steps {
 		(&isolation.steps[(isolation.made+i)%len(isolation.steps)]).write()
 	}

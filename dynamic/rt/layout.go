@@ -24,7 +24,7 @@ func filterMask(addr, size uintptr) uint64 {
 // overlap reports whether two ranges share a byte. Sizes are not 0.
 func overlap(a, asize, b, bsize uintptr) bool { return a < b+bsize && b < a+asize }
 
-// mode is what an access does.
+// mode is the kind of an access.
 type mode uint32
 
 const (
@@ -52,7 +52,7 @@ func (a *access) watchable() bool {
 	return a.addr >= firstPage && a.size != 0
 }
 
-// siteState is what the engine knows of a site, in one word:
+// siteState is the state of a site, in one word:
 //
 //	bits 0-31  due: when the site may hold its next window, in ticks (see ticks)
 //	bits 32-39 level: how often its windows stayed quiet, more or less
@@ -89,7 +89,7 @@ func (s siteState) withLevel(n uint) siteState {
 // about a millisecond, never 0: 0 is "at once".
 func ticks(ns int64) uint32 { return uint32(ns>>20) + 1 }
 
-// visit is the last access seen in a granule, in one word: where, who and how.
+// visit is the last access seen in a granule, in one word: site, goroutine and mode.
 // Goroutine and granule are shortened, so it is good for hints only.
 //
 //	bits 0-1   mode
@@ -129,7 +129,7 @@ func mix(x uint64) uint64 {
 // watchedWords is how many words of a variable are compared.
 const watchedWords = 4
 
-// contents is what a variable held: its first words. Two that are equal and in part only
+// contents is the value of a variable: its first words. Two that are equal and in part only
 // may differ behind that, so that equality of these means "nothing is known to differ".
 type contents struct {
 	known   bool // else it could not be read

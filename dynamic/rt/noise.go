@@ -227,7 +227,7 @@ func (st siteState) resting(now int64) siteState {
 }
 
 // alone reports whether no other goroutine can arrive: there is none, or this
-// is a sequential test, whose main goroutine only waits for it.
+// is a sequential test, and the main goroutine only waits for it.
 func alone(g unsafe.Pointer) bool {
 	n := runtime.NumGoroutine()
 	return n <= 1 || n == 2 && testBinary && goid(g) != 1
@@ -237,7 +237,7 @@ func alone(g unsafe.Pointer) bool {
 var testBinary bool
 
 // windowLength draws how long a window is held: mostly about the strength,
-// sometimes longer, since what arrives may be far away.
+// sometimes longer, since the other access may be far away.
 func windowLength(random uint32, state siteState) int64 {
 	ns := noise.strength
 	part := int64(random >> 4 & 0xff)
@@ -249,8 +249,8 @@ func windowLength(random uint32, state siteState) int64 {
 
 // affordable reports whether ns more of noise keep the union of all windows
 // within the budget. Part of the budget is kept for sites that two goroutines
-// came to and for those that a finding names, and what is nearly used up is
-// given out at random, so that what runs first does not take all of it. random
+// came to and for those that a finding names. A budget that is nearly used up is
+// given out at random, so that the first sites do not take all of it. random
 // has 20 bits.
 func affordable(now, ns int64, random uint64, worthy bool) bool {
 	allowed, spent := budget(now)
@@ -291,8 +291,8 @@ func delay(ns int64, stack []byte, over *atomic.Bool) {
 	}
 }
 
-// schedule is the policy of the run, by its name in the environment: it decides at each event, in place of what
-// makes noise otherwise. Set at start; policy is nil where there is none.
+// schedule is the policy of the run, by its name in the environment: it decides at each event, in place of other
+// noise. Set at start; policy is nil if there is none.
 var schedule struct {
 	name     string
 	settings policy.Settings
@@ -306,8 +306,8 @@ func startSchedule() {
 	perturbs = isolation.on || schedule.policy != nil || noise.where == guided && noise.prob > 0 && schedule.name == ""
 }
 
-// drFinder is the name of the schedule that holds goroutines before locks by what package locks knows: where they make
-// accesses, noise is guided.
+// drFinder is the name of the schedule that holds goroutines before locks (package locks): at accesses, noise is
+// guided.
 const drFinder = "drfinder"
 
 // holdBySchedule returns for how long the policy holds the goroutine at an event, as far as the budget goes. n is
@@ -379,7 +379,7 @@ func pauseAt(place uint64, times int32) int64 {
 }
 
 // perturbable reports whether a goroutine may be held for so long where it makes no access: most of the budget is for
-// windows. What it does not suffice for is not counted as over budget, since that makes plans of windows shorter.
+// windows. A refusal does not count as over budget, since that makes plans of windows shorter.
 func perturbable(now, ns int64) bool {
 	const share = 4 // one part in so many
 	allowed, _ := budget(now)

@@ -10,7 +10,7 @@ import (
 
 const (
 	costShare  = 16        // the slow path may cost one part in this many of the time
-	mostCost   = 1000      // nanoseconds that one call is taken to cost at most: what takes longer was preempted
+	mostCost   = 1000      // nanoseconds that one call is taken to cost at most: a longer one was preempted
 	burst      = 300_000   // nanoseconds that it may take beyond its share for a while,
 	firstBurst = 3_000_000 // and at the start, where many sites run that run once
 	paceEvery  = 64        // calls of a shard between looks at the clock
@@ -23,7 +23,7 @@ const (
 var pace struct {
 	mu       spinlock
 	full     int64       // nanoseconds; guarded by mu
-	room     int64       // what full may be; guarded by mu
+	room     int64       // the most that full may be; guarded by mu
 	at       int64       // when full was true; guarded by mu
 	open     uint64      // filter bits; guarded by mu
 	reopen   *time.Timer // guarded by mu; nil until a bit was closed first outside of bubbles
@@ -31,16 +31,16 @@ var pace struct {
 	stack    [64]byte    // the first line of a stack's text; guarded by mu
 }
 
-// slowCost is how many nanoseconds a call of the slow path takes, as an average that
-// follows what noteCost measures. Machines differ by more than double here, by their
+// slowCost is how many nanoseconds a call of the slow path takes, as a moving average of
+// the measurements of noteCost. Machines differ by more than double here, by their
 // clocks and caches. Two goroutines that store at once lose one measurement.
 var slowCost atomic.Int64
 
-// firstCost is what a call costs where nothing has been measured.
+// firstCost is the cost of a call if nothing has been measured.
 const firstCost = 100
 
-// noteCost takes up that a call without a window has taken ns. That a clock was read once more stands for what comes
-// before it.
+// noteCost adds a measurement: a call without a window has taken ns. The second reading of the clock stands for the
+// work before the first one.
 func noteCost(ns int64) {
 	old := slowCost.Load()
 	slowCost.Store(old + (min(ns, mostCost)-old)/16)
@@ -141,7 +141,7 @@ func openFilter() {
 	openAll()
 }
 
-// openAll is openFilter for who holds pace.mu.
+// openAll is openFilter for a caller that holds pace.mu.
 func openAll() {
 	pace.open, pace.reopenAt = ^uint64(0), 0
 	setOpen(pace.open)

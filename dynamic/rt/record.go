@@ -17,7 +17,7 @@ import (
 // happens-before engine's records.
 var out struct {
 	path string // set at start
-	head string // what every record begins with; set at start
+	head string // the beginning of every record; set at start
 
 	mu     spinlock
 	buf    []byte         // the record being made; guarded by mu
@@ -79,9 +79,9 @@ func appendSide(b []byte, a *access, stack []byte) []byte {
 	return appendString(b, stack)
 }
 
-// value returns what is in memory where a is about to be made, if it can be read
-// in one piece: a torn value would mean nothing. The goroutine that makes the access keeps
-// the memory alive.
+// value returns the memory that a is about to access, if it can be read in one piece: a
+// torn value would mean nothing. The goroutine that makes the access keeps the memory
+// alive.
 //
 //go:norace
 func (a *access) value() (v uint64, ok bool) {
@@ -156,7 +156,7 @@ func appendStats(b []byte) []byte {
 	b = appendField(b, `,"bad_site":`, counters.badSite.Load())
 	b = appendField(b, `,"not_written":`, counters.notWritten.Load())
 	b = appendField(b, `,"no_gap":`, counters.noGap.Load())
-	// What the schedules count.
+	// The counts of the schedules.
 	if schedule.policy != nil {
 		goroutines, events := schedule.policy.Size()
 		b = appendField(b, `,"goroutines":`, goroutines)
@@ -252,8 +252,8 @@ func appendString(b, text []byte) []byte {
 	return append(b, '"')
 }
 
-// Write writes a record of the kind: what comes behind the fields that all records have, up
-// to the closing brace.
+// Write writes a record of the kind. rest is the text behind the fields that all records
+// have, up to the closing brace.
 func Write(kind string, rest []byte) {
 	out.mu.lock()
 	defer out.mu.unlock()

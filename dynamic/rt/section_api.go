@@ -18,16 +18,16 @@ import (
 //
 // Leave stands on each path that leaves the section without an end. Where the entry or
 // an end lies in a callee, Arm or ArmEnd stands before the call, and Bind and Bound
-// stand around the access inside. What a test-and-use section tests is reported at the
+// stand around the access inside. The test of a test-and-use section is reported at the
 // access, by Tested, or by TestedAt in a callee:
 //
 //	if *rt.Tested(rt.Enter(rt.R(&x.n, 4), 4, 1, 0), 1, rt.TestLess, x.max) < x.max {
 //
 // A function that is left without a call, such as by a panic, leaves the section's
 // record behind. The record is dropped at the goroutine's next entry or after a second,
-// and never judged: an end counts only in the activation that has entered. Since the
-// panic may be what a split has led to, a remote write is recorded at once, and an end
-// that only reads is judged before it reads.
+// and never judged: an end counts only in the activation that has entered. Since a split
+// may be why it panics, a remote write is recorded at once, and an end that only reads is
+// judged before it reads.
 //
 // Recursion: the entry and the ends of an inner activation are passed by; the section
 // ends where the outer one does. A circular section has one access as entry and end.
@@ -36,28 +36,28 @@ import (
 // the filter before the section was published, or where another section on the variable
 // was open. A remote access counts from directly before it happens, so an owner that
 // needs no lock for its end may reach that first. Only a split that changed something,
-// or whose record says that it came between, is certainly real: the values show it. A
-// remote write after which the variable holds what it held at the entry is no split. Nor
+// or came between by its record, is certainly real: the values show it. A remote write
+// that leaves the variable with its value at the entry is no split. Nor
 // is one that comes when the owner may have handed over to others (HandOver): goroutines
 // that the section starts, the other side of an iterator that is pulled, a worker that
-// was sent a job. What the owner may not do without a call, a send or a receive is to hand
-// over by a store, and to wait for the answer in a loop of its own. A split is falsely
+// was sent a job. An owner that hands over by a store, and waits for the answer in a loop
+// without a call, a send or a receive, is not noticed. A split is falsely
 // reported as changed in one case: the section's own goroutine writes the variable by
 // code that is not monitored, while a monitored remote write comes too late to be the
-// cause. So no section may be opened whose goroutine hands out the variable's address in
+// cause. So no section may be opened if its goroutine hands out the variable's address in
 // between.
 
-// Flags of an access in a section: what it does, and of an end its A set.
+// Flags of an access in a section: its mode, and the A set of an end.
 const (
 	AllowReads  uint32 = 1 << iota // remote reads may come before this end
 	AllowWrites                    // remote writes may
 	// OtherVariable: the end accesses another variable than the entry.
-	// What splits the section is still access to that of the entry.
+	// Only accesses to the variable of the entry split the section.
 	OtherVariable
 	// Writes: the access writes.
 	Writes
-	// Updates: it is a read-modify-write, such as x++ or Add: what it finds is
-	// built upon and not lost.
+	// Updates: it is a read-modify-write, such as x++ or Add: the old value is
+	// used and not lost.
 	Updates
 	// Loose0 to Loose3 name those of the first four words of an entry's variable that may
 	// differ although its value does not: the address of a string, say.
@@ -78,14 +78,14 @@ func accessMode(flags uint32) mode {
 	return 0
 }
 
-// What a test-and-use section tests of the value of its entry; see Tested.
+// Tests of a test-and-use section on the value of its entry; see Tested.
 const (
 	TestZero      uint32 = 1 // is it zero: nil, false, empty, a key that is not there
 	TestPresent   uint32 = 2 // does the map have the key
 	TestEqual     uint32 = 3 // is it equal to the operand
 	TestLess      uint32 = 4
 	TestLessEqual uint32 = 5
-	// TestByCaller: the function returns what it has read, so that the caller
+	// TestByCaller: the function returns the value that it has read, so that the caller
 	// tests it; see TestedAt.
 	TestByCaller uint32 = 6
 	// TestUnsigned and TestLength are added to these: compare as unsigned, and compare
@@ -101,7 +101,7 @@ type integer interface {
 	~int | ~int8 | ~int16 | ~int32 | ~int64 | ~uint | ~uint8 | ~uint16 | ~uint32 | ~uint64 | ~uintptr
 }
 
-// sectionGate is what the calls below test. wanted is set at start, open under
+// sectionGate is tested by the calls below. wanted is set at start, open under
 // windowTable.mu; both are read plainly, as the filter is and for the same reasons.
 var sectionGate struct {
 	_      [64]byte
@@ -141,7 +141,7 @@ func Entered(section uint32) {
 }
 
 // Tested stands around Enter, or around a call in which the section begins, and reports
-// what the section tests of the value that its entry reads. It returns v.
+// the test of the section on the value that its entry reads. It returns v.
 //
 //go:norace
 func Tested[V any, I integer](v V, section, test uint32, operand I) V {
@@ -151,9 +151,8 @@ func Tested[V any, I integer](v V, section, test uint32, operand I) V {
 	return v
 }
 
-// TestedAt stands around Bind in a function, and reports what the function tests of the
-// value that is read at the site to make its result; sections of callers begin there. It
-// returns v.
+// TestedAt stands around Bind in a function, and reports the test on the value read at the
+// site that makes the function's result; sections of callers begin there. It returns v.
 //
 //go:norace
 func TestedAt[V any, I integer](v V, site, test uint32, operand I) V {
@@ -185,8 +184,8 @@ func Between[V any](v V, section uint32) V {
 }
 
 // HandOver stands before a statement by which the goroutine may have others work for
-// it and wait for them: it sends, receives, starts a goroutine, or calls what may do
-// so. Accesses of others from there on may belong to the section.
+// it and wait for them: it sends, receives, starts a goroutine, or calls a function that
+// may do so. Accesses of others from there on may belong to the section.
 //
 //go:norace
 func HandOver(section uint32) {
@@ -267,10 +266,10 @@ func Bound(site uint32) {
 // The variable of a section over a map is the map and a key, or the whole map
 // where the section tests the length or ranges. Each call returns the map. Where a section begins, at is
 // where the map is kept, or nil: one that is not made yet is known by that.
-// An access whose key is known is announced by MRK and MWK, so that it splits the
+// An access with a known key is announced by MRK and MWK, so that it splits the
 // sections of no other key.
 
-// EnterKey is Enter for the access to m[k]. What a write stores is not known.
+// EnterKey is Enter for the access to m[k]. The value of a write is not known.
 //
 //go:norace
 func EnterKey[M ~map[K]V, K comparable, V any](m M, at *M, k K, site, section, flags uint32) M {
@@ -337,7 +336,7 @@ func EndMap[M ~map[K]V, K comparable, V any](m M, site, section, flags uint32) M
 }
 
 // Stored stands behind a store to m[k] at a site where sections end, before Ended or
-// Bound, and reads what is there now.
+// Bound, and reads the value.
 //
 //go:norace
 func Stored[M ~map[K]V, K comparable, V any](m M, k K, site uint32) {
@@ -396,7 +395,7 @@ func mapPointer[M ~map[K]V, K comparable, V any](m M) unsafe.Pointer {
 	return *(*unsafe.Pointer)(unsafe.Pointer(&m))
 }
 
-// element returns what the map has under the key. It is read where the program is
+// element returns the element of the map under the key. It is read where the program is
 // about to access it as well.
 func element[M ~map[K]V, K comparable, V any](m M, k K) contents {
 	v, ok := m[k]

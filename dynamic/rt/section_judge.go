@@ -22,7 +22,7 @@ func (o *activeSection) judge() {
 	countEnd(o.section.Load(), o.last.site)
 	if r := o.forbidden(); r != nil {
 		writeSplit(o, r, o.effectOf(r, quiet))
-	} else if o.handed.Load() { // who came after that need not be remote, and was not noted
+	} else if o.handed.Load() { // later accesses need not be remote, and were not noted
 		sectionStates[o.section.Load()].unwatched.Add(1)
 	}
 }
@@ -30,8 +30,8 @@ func (o *activeSection) judge() {
 // forbidden returns the remote access that the end does not allow, or nil, a write
 // before a read. One to which the section was one step all the same is none: a write
 // that has changed nothing, such as a CompareAndSwap that fails, the deletion of a
-// key that is not there, or a store of the same value, and a read of what the
-// variable held before or behind the section. requires: out.mu.
+// key that is not there, or a store of the same value, and a read of the value
+// before or behind the section. requires: out.mu.
 func (o *activeSection) forbidden() *remoteAccess {
 	unchanged := !o.wrote() && (same(o.value, o.valueBefore) || same(o.value, o.remoteValue()))
 	if r := &o.remote[1]; r.n != 0 && o.allows&AllowWrites == 0 && !unchanged {
@@ -43,7 +43,7 @@ func (o *activeSection) forbidden() *remoteAccess {
 	return nil
 }
 
-// remoteValue is what the variable held when others could last have changed it for
+// remoteValue is the value of the variable when others could last have changed it for
 // themselves: when the section reached its end, or handed over.
 func (o *activeSection) remoteValue() contents {
 	if o.handed.Load() {
@@ -58,7 +58,7 @@ func (o *activeSection) wrote() bool {
 	return o.ownSites.Load() || o.ownSite.Load() != 0 && o.ownSite.Load() != o.last.site
 }
 
-// effect is what a split certainly did to the outcome.
+// effect is the certain effect of a split on the outcome.
 type effect int
 
 const (
@@ -69,7 +69,7 @@ const (
 
 // effectOf returns that of the split by r. A write counts as overwritten only if no other
 // goroutine has accessed the variable (quiet) since the end was reached. An owner that has read the
-// variable again may have asked again, or stores what builds on that.
+// variable again may have tested again, or stores a value that depends on that read.
 func (o *activeSection) effectOf(r *remoteAccess, quiet bool) effect {
 	stores := o.last.mode&writes != 0
 	if r.mode&writes == 0 || o.wrote() || !differ(o.value, o.remoteValue()) || stores && o.again.Load() {
@@ -86,8 +86,8 @@ func (o *activeSection) effectOf(r *remoteAccess, quiet bool) effect {
 }
 
 // between reports whether r has certainly happened before the end, and not only been
-// about to, and has not left the section one step: by what it wrote the variable holds
-// another value, or it has read one that the variable held neither before the section
+// about to, and the section was not one step for it: its write has left another value in
+// the variable, or it has read one that the variable held neither before the section
 // nor behind. A value that was changed and changed back shows nothing. requires: out.mu.
 func (o *activeSection) between(r *remoteAccess) bool {
 	if r.mode&writes != 0 {
@@ -158,8 +158,8 @@ func same(a, b contents) bool { return a.known && !a.part && a == b }
 // differ reports whether a and b are known to differ.
 func differ(a, b contents) bool { return a.known && b.known && a != b }
 
-// test is what a test-and-use section tests of the value of its entry: one of the
-// Test constants, or 0 where that is not known.
+// test is the test of a test-and-use section on the value of its entry: one of the
+// Test constants, or 0 if it is not known.
 type test struct {
 	kind    uint32
 	operand int64
@@ -171,7 +171,7 @@ func (t test) differs(a, b contents) bool {
 }
 
 // recedes reports whether the test, which alone uses the value, has the same outcome for b as for a, and b is farther
-// from what has the other one: an access that changes a to b is as good as before the test.
+// from the other outcome: an access that changes a to b is as good as before the test.
 func (t test) recedes(a, b contents) bool {
 	if t.kind&TestOnly == 0 || !a.known || !b.known || t.outcome(a) != t.outcome(b) {
 		return false
@@ -194,10 +194,10 @@ func (t test) isEmptiness() bool {
 	return outcome(0) != outcome(1) && outcome(1) == outcome(2)
 }
 
-// relation is the test's kind without what is added to it.
+// relation is the test's kind without its flags.
 func (t test) relation() uint32 { return t.kind &^ (TestUnsigned | TestLength | TestOnly) }
 
-// number is what the test compares of c.
+// number is the part of c that the test compares.
 func (t test) number(c contents) uint64 {
 	v := c.words[0]
 	if t.kind&TestLength != 0 {
@@ -324,7 +324,7 @@ func (o *activeSection) used(a *access) {
 	if o.what.differs(o.value, now) {
 		did = overturned
 	}
-	// Without a test, another value is what shows that somebody came in between.
+	// Without a test, another value shows that a goroutine came in between.
 	if did != overturned && (o.what.kind != 0 || !o.apart(o.value, now)) {
 		return
 	}
@@ -344,7 +344,7 @@ func (o *activeSection) used(a *access) {
 }
 
 // newSplit reports whether this section, split at this remote site before this
-// end, with this outcome, has not been written yet; one that stores what was there
+// end, with this outcome, has not been written yet; an end that stores the old value
 // is another outcome than one that does not. requires: out.mu.
 func newSplit(o *activeSection, r *remoteAccess, did effect) bool {
 	const marks = 1 << 63 // pairs of sites do not have it

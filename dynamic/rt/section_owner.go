@@ -33,8 +33,8 @@ func enter(p unsafe.Pointer, size uintptr, site, section, flags uint32) {
 	runtime.KeepAlive(p)
 }
 
-// enterMap is enter for a map that is kept at the place at, or one key of it. It returns the record, whose value
-// the caller sets.
+// enterMap is enter for a map that is kept at the place at, or one key of it. It returns the record; the caller sets
+// its value.
 //
 //go:noinline
 func enterMap(p, at unsafe.Pointer, key uint64, site, section, flags uint32) *activeSection {
@@ -58,8 +58,8 @@ func mayEnter(section uint32) bool {
 	return wanted(section) || openSections() != 0
 }
 
-// enterAt opens the section on the variable of a. What that holds is to be read
-// when it has been published: who writes then is counted.
+// enterAt opens the section on the variable of a. The value is to be read when
+// the section has been published: later writes are counted.
 func enterAt(a *access, section, flags uint32) *activeSection {
 	g := getg()
 	a.goid = goid(g)
@@ -211,11 +211,11 @@ func (o *activeSection) entered() {
 	o.phase.Store(uint32(inside))
 }
 
-// ofMap reports whether the section's variable is a map, of which there is no
-// telling what it holds by its address.
+// ofMap reports whether the section's variable is a map, which cannot be read
+// by its address.
 func (o *activeSection) ofMap() bool { return o.entry.inMap }
 
-// contents returns what the variable holds, where it can be read without the
+// contents returns the value of the variable, if it can be read without the
 // program's locks.
 func (o *activeSection) contents() contents {
 	if o.ofMap() {
@@ -224,7 +224,7 @@ func (o *activeSection) contents() contents {
 	return contentsOf(o.entry.pointer(), o.entry.size, true)
 }
 
-// handOver keeps what the variable holds before the owner may have others work for it.
+// handOver keeps the value of the variable before the owner may have others work for it.
 func (o *activeSection) handOver() {
 	if o.is(inside) && !o.handed.Load() {
 		o.valueHandedOver = o.contents()
@@ -247,7 +247,7 @@ func (o *activeSection) gap() {
 	counters.delayNS.Add(uint64(spent))
 }
 
-// end notes what there is directly before the access that ends the section.
+// end notes the value directly before the access that ends the section.
 //
 //go:noinline
 func end(p unsafe.Pointer, size uintptr, site, section, flags uint32) {
@@ -284,7 +284,7 @@ func (o *activeSection) endInMap(p unsafe.Pointer, key uint64, value contents, l
 	o.endAt(&access{addr: address(p), size: 8, key: key, inMap: true, site: site}, flags, value)
 }
 
-// endAt is end for the access a. value is what the element of a map holds.
+// endAt is end for the access a. value is that of an element of a map.
 func (o *activeSection) endAt(a *access, flags uint32, value contents) {
 	other := flags&OtherVariable != 0
 	if !o.is(inside) || !a.watchable() || !other && !o.meets(a) || nanotime()-o.since > sectionStale {
@@ -303,7 +303,7 @@ func (o *activeSection) endAt(a *access, flags uint32, value contents) {
 	o.phase.CompareAndSwap(uint32(inside), uint32(ending))
 }
 
-// judgeRead judges before an end that reads: what it reads may make it panic.
+// judgeRead judges before an end that reads: the value may make it panic.
 func (o *activeSection) judgeRead() {
 	if o.is(ending) && o.last.mode&writes == 0 {
 		o.judge()
@@ -336,7 +336,7 @@ func (o *activeSection) endsAt(id int64, site uint32) bool {
 	return o.goid.Load() == id && o.is(ending) && o.last.site == site && o.ofMap() && o.allows&OtherVariable == 0
 }
 
-// storedInMap notes what a map holds behind the ends at the site: the element with the
+// storedInMap notes the state of a map behind the ends at the site: the element with the
 // key, or the length.
 func storedInMap(key uint64, value contents, length int, site uint32) {
 	id := goid(getg())
@@ -354,7 +354,7 @@ func storedInMap(key uint64, value contents, length int, site uint32) {
 	}
 }
 
-// tested notes what the section tests of the value of its entry. Where the entry is in a
+// tested notes the test of the section on the value of its entry. If the entry is in a
 // callee, the caller tests that value only if the callee returns it.
 func (o *activeSection) tested(t test) {
 	if !o.is(entering) && !o.is(inside) {
@@ -369,7 +369,7 @@ func (o *activeSection) tested(t test) {
 	o.what = t
 }
 
-// testedAt notes what a function tests of the value that it reads at the site, for the
+// testedAt notes the test of a function on the value that it reads at the site, for the
 // callers' sections that begin there.
 func testedAt(id int64, site uint32, t test) {
 	for open := openSections(); open != 0; {
@@ -387,7 +387,7 @@ func testedAt(id int64, site uint32, t test) {
 // arm takes a record for a section that begins in the call that follows.
 func arm(g unsafe.Pointer, id int64, o *activeSection, section, site uint32, depth uintptr) {
 	if o != nil {
-		if o.recursion(depth) || o.is(inside) && o.endSite == site { // a circular section, whose end ArmEnd has armed
+		if o.recursion(depth) || o.is(inside) && o.endSite == site { // a circular section: ArmEnd has armed its end
 			return
 		}
 		o.withdraw()
@@ -403,8 +403,8 @@ func (o *activeSection) arm(site uint32, depth uintptr) {
 	o.phase.Store(uint32(armed))
 }
 
-// nextRound ends a circular section, whose end in a callee has been reached, and arms the next one: the same access
-// begins it. It returns the record of that, or nil.
+// nextRound ends a circular section at its end in a callee, and arms the next one: the same access begins it. It
+// returns the record of that, or nil.
 func (o *activeSection) nextRound(site uint32) *activeSection {
 	if !o.is(ending) || o.entry.site != site {
 		return nil
@@ -457,7 +457,7 @@ func bind(p unsafe.Pointer, size uintptr, site, flags uint32) {
 }
 
 // bindMap is bind for a map that is kept at the place at, or one key of it. It returns the record that it has
-// opened at a read, whose value the caller sets.
+// opened at a read; the caller sets its value.
 //
 //go:noinline
 func bindMap(p, at unsafe.Pointer, key uint64, value contents, length int, site, flags uint32) *activeSection {
@@ -503,7 +503,7 @@ func (o *activeSection) bindEntry(a *access, flags uint32) bool {
 	return true
 }
 
-// bound is what comes behind an access for which bind was called.
+// bound is the call behind an access for which bind was called.
 func bound(id int64, site uint32) {
 	for open := openSections(); open != 0; {
 		o := nextSection(&open)

@@ -42,7 +42,7 @@ type activeSection struct {
 	ownSites atomic.Bool   // it wrote at others, too
 	again    atomic.Bool   // the owner has read the variable after others have accessed it
 	unmade   atomic.Bool   // the section is over a map that was not made at the entry; addr is where it is kept
-	handed   atomic.Bool   // the owner may have others work for it: who comes now need not be remote
+	handed   atomic.Bool   // the owner may have others work for it: accesses from now on need not be remote
 
 	mask   uint64         // filter bits; guarded by windowTable.mu
 	object unsafe.Pointer // keeps the variable alive; guarded by windowTable.mu
@@ -67,7 +67,7 @@ type ownerState struct {
 	entryText       []byte
 
 	armedEntry bool   // the entry is in a callee
-	returned   uint32 // TestByCaller, with TestLength or not, if the callee returns what it read; else 0
+	returned   uint32 // TestByCaller, with TestLength or not, if the callee returns the value that it read; else 0
 	judged     bool   // directly before the end, which reads
 	endSite    uint32 // in a callee, or 0
 	endAllows  uint32
@@ -84,7 +84,7 @@ type remoteAccess struct {
 	access
 	n        int      // bytes of its stack's text; 0 is none seen
 	happened bool     // its goroutine has made another access, so that this one is over
-	seen     contents // what the variable held when it was about to happen
+	seen     contents // the value of the variable when it was about to happen
 	text     [stackMax]byte
 }
 
@@ -96,7 +96,7 @@ var (
 	sectionStates []sectionState
 )
 
-// sectionState is what the engine knows of a section that may be opened.
+// sectionState is the state of a section that may be opened.
 type sectionState struct {
 	wanted bool         // set at start, as is hold
 	hold   int64        // nanoseconds for which the plan of the run has it held open, or 0
@@ -182,13 +182,13 @@ func allocate(g unsafe.Pointer, id int64, section uint32, depth uintptr) *active
 		sectionStates[section].unwatched.Add(1)
 		return nil
 	}
-	o.forgetRemote() // waits for who writes down what the record held before
+	o.forgetRemote() // waits for a goroutine that still writes down the old contents of the record
 	o.ownerState = ownerState{enterDepth: depth, since: now, ns: ns}
 	return o
 }
 
-// takeRecord returns a free record, or one whose owner does not come back, to the
-// goroutine, or nil.
+// takeRecord takes a free record for the goroutine, or one with an owner that does
+// not come back. It returns nil if there is none.
 func takeRecord(id int64, section uint32, now int64) *activeSection {
 	windowTable.mu.lock()
 	defer windowTable.mu.unlock()
@@ -251,7 +251,7 @@ func (o *activeSection) publishSection(a *access) bool {
 	return true
 }
 
-// setValue sets what the section's map held when the section was published.
+// setValue sets the value of the section's map when the section was published.
 func (o *activeSection) setValue(c contents) { o.value = c }
 
 // meets reports whether a is an access to the section's variable.

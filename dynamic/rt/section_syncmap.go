@@ -9,7 +9,7 @@ import (
 )
 
 // The entries of a sync.Map are watched as those of a map are: the variable of a section is the map and a key. The
-// methods access them atomically, so that no two of them race. What an entry holds is read by Load where the program
+// methods access them atomically, so that no two of them race. The value of an entry is read by Load where the program
 // is about to call a method as well, and two values are the same if == says so:
 //
 //	v, ok := (*rt.EnterSync(rt.SMRK(&c.m, k, 4), k, 4, 1, 0)).Load(k)
@@ -153,8 +153,8 @@ func bindSync(m *sync.Map, k any, site, flags uint32) {
 	}
 }
 
-// entryOf returns what the map has under the key: a number for the value. Of a value that cannot be compared, it is
-// known only whether there is one.
+// entryOf returns a number for the value of the map under the key. For a value that cannot be compared, the number says
+// only that there is one.
 func entryOf(m *sync.Map, k any) contents {
 	v, present := m.Load(k)
 	n, ok := mapkey.OfAny(v)

@@ -8,12 +8,12 @@ import (
 )
 
 // A run may have goroutines take turns at sections: of those of one group, which share variables, one is open at a
-// time, and who comes to another waits ahead of it, before the locks that lead to its entry. Noise is as in other
-// runs. So what such a run does is what the program does where its sections are atomic, to be compared with.
+// time, and a goroutine at another waits ahead of it, before the locks that lead to its entry. Noise is as in other
+// runs. So such a run shows the program with atomic sections, to be compared with others.
 
 const (
 	turnNap  = 50_000      // nanoseconds between looks
-	turnLost = 100_000_000 // after which an owner is taken to wait for one who waits for its turn, or to have panicked
+	turnLost = 100_000_000 // after which an owner is taken to wait for a goroutine in the queue, or to have panicked
 	turnsOff = 3           // entries out of turn after which a group takes none any more
 )
 

@@ -17,8 +17,8 @@ const (
 )
 
 // slot is one published window. Its fields are written while seq is even and
-// constant while it is odd, so that who reads the same odd seq before and
-// after has read one window.
+// constant while it is odd, so that a reader that finds the same odd seq before
+// and after has read one window.
 type slot struct {
 	seq      atomic.Uint64
 	addr     atomic.Uintptr
@@ -29,7 +29,7 @@ type slot struct {
 	mask     uint64      // filter bits; guarded by windowTable.mu
 	hit      atomic.Bool // another goroutine has reached the window
 	captured atomic.Bool // the stack's text is there
-	over     atomic.Bool // the window has shown what is news, and need not last longer
+	over     atomic.Bool // the window has shown a new race, and need not last longer
 }
 
 var slots [slotCount]slot
@@ -56,7 +56,7 @@ var windowTable struct {
 
 // spinlock guards a few instructions. It is invisible to synctest
 // bubbles and to -race.
-type spinlock struct{ taken atomic.Uint32 } // whose methods are inlined in all builds, those of atomic.Bool are not
+type spinlock struct{ taken atomic.Uint32 } // its methods are inlined in all builds, those of atomic.Bool are not
 
 func (l *spinlock) lock() {
 	for !l.taken.CompareAndSwap(0, 1) {
@@ -108,7 +108,7 @@ func withdraw(i int, now int64) (hit bool) {
 	return hit
 }
 
-// rehearse goes once through what a window needs, so that the first one is not
+// rehearse goes once through the steps of a window, so that the first one is not
 // late by page faults.
 func rehearse() {
 	i := publish(&access{addr: 1 << 20, size: 1}, start)
@@ -116,7 +116,7 @@ func rehearse() {
 	withdraw(i, start)
 }
 
-// setFilter sets the filter to what the table asks for. requires: windowTable.mu.
+// setFilter sets the filter to the addresses of the table. requires: windowTable.mu.
 func setFilter() {
 	filterBits := windowTable.open.Load()
 	if injected.site != 0 {
@@ -205,7 +205,7 @@ func before(p unsafe.Pointer, size uintptr, id uint32, m mode) {
 	beforeAccess(p, access{addr: address(p), size: size, site: id, mode: m})
 }
 
-// beforeAccess is before for the access a, whose address is that of p.
+// beforeAccess is before for the access a at the address of p.
 func beforeAccess(p unsafe.Pointer, a access) {
 	if injected.site != 0 && a.watchable() {
 		injectFault(&a)
@@ -234,8 +234,8 @@ func beforeElement(p unsafe.Pointer, key uint64, site uint32, m mode) {
 
 // Operations of synchronisation are accesses like others, where nothing orders them by itself:
 //
-//   - A send reads the channel and a close writes it, as for the race detector. A goroutine that is
-//     about to close what another one is about to send on may come first, and the send panics.
+//   - A send reads the channel and a close writes it, as for the race detector. If one goroutine is
+//     about to close it and another to send on it, the close may come first, and the send panics.
 //   - Add and Go write the counter of a WaitGroup atomically, and Wait reads it: but only while it is
 //     zero, since calls that find it above may come at the same time as Wait (package sync).
 
@@ -267,7 +267,7 @@ func findCounter() bool {
 	return counted && atomic.LoadUint64(word) == 0
 }
 
-// visitSite is what happens before an access while the filter is open to its address, which has that bit. One of
+// visitSite is called before an access while the filter is open to its address, which has that bit. One of
 // costEvery calls is timed.
 func visitSite(a *access, bit uintptr) {
 	n, began := countCall(bit), int64(0)
@@ -374,14 +374,14 @@ func hold(g unsafe.Pointer, a *access, now, ns int64) {
 }
 
 // An injected violation tries an oracle, which judges of each run whether it was
-// correct: what one site writes is lost, as if another goroutine stored the old
+// correct: the write of one site is lost, as if another goroutine stored the old
 // value behind it. The next access to the variable finds that.
 var injected struct {
 	site uint32 // or 0; set at start
 
-	pending    bool           // the site has written, and nobody came since; guarded by windowTable.mu, as what follows
+	pending    bool           // the site has written, and nobody came since; guarded by windowTable.mu, as the next fields
 	addr, size uintptr        // of the variable
-	old        uint64         // what it held
+	old        uint64         // its old value
 	object     unsafe.Pointer // keeps it alive
 }
 

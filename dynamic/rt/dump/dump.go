@@ -34,8 +34,8 @@ func (g *Goroutine) Stack() string {
 	return stack
 }
 
-// IsTest reports whether the goroutine runs a test and is in the test's own code or
-// in what that calls: it waits neither for a subtest nor for its turn.
+// IsTest reports whether the goroutine runs a test and is in the test's own code or in a
+// function that this calls: it waits neither for a subtest nor for its turn.
 func (g *Goroutine) IsTest() bool {
 	return strings.Contains(g.Text, "\ntesting.tRunner(") && !strings.HasPrefix(g.Stack(), "testing.")
 }
@@ -59,7 +59,7 @@ func (g *Goroutine) Parent() string {
 	return parent
 }
 
-// Listens reports whether the goroutine waits for a connection, or in the code of net/http for what is read from one.
+// Listens reports whether the goroutine waits for a connection, or in the code of net/http for data of one.
 func (g *Goroutine) Listens() bool {
 	return g.stateIs("IO wait") &&
 		(strings.Contains(g.Text, "\nnet.(*netFD).accept(") || strings.Contains(g.Text, "\nnet/http.(*"))
@@ -93,10 +93,10 @@ func Stacks() string {
 	}
 }
 
-// InTests reports whether this is a test binary, whose main function go test has written.
+// InTests reports whether this is a test binary: go test has written its main function.
 func InTests() bool { return strings.Contains(Stacks(), "_testmain.go:") }
 
-// End ends the process, whose tests or function main would never end, and prints its goroutines as at a
+// End ends a process that would never end its tests or function main, and prints its goroutines as at a
 // test's time limit.
 func End() {
 	who := "the program waits"
@@ -106,12 +106,12 @@ func End() {
 	end(who + " for ever: nothing can wake these goroutines")
 }
 
-// Still ends the process, whose goroutines are all blocked, although a timer may be set that
+// Still ends a process with all goroutines blocked, although a timer may be set that
 // wakes one of them.
 func Still() { end("the tests stand still: they are run again without a time limit of their own") }
 
-// Waits ends the process, whose tests and all that they have started have long been blocked, while others sleep or
-// wait for timers and the network.
+// Waits ends a process in which the tests and all goroutines that they have started have long been blocked, while
+// others sleep or wait for timers and the network.
 func Waits() {
 	end("the tests wait for each other: what else there is waits for timers and the network")
 }

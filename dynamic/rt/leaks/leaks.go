@@ -1,26 +1,26 @@
 // Package leaks finds, in a test binary, the goroutines that nothing can wake any
-// more. It asks the garbage collector, which marks a blocked goroutine as leaked
-// if no goroutine that can run reaches what it waits for: the profile
+// more. It asks the garbage collector, which marks a blocked goroutine as leaked if no
+// goroutine that can run reaches the channel or lock that it waits for: the profile
 // "goroutineleak" of runtime/pprof, in Go 1.26 with
 // the experiment goroutineleakprofile, and in Go 1.27. So it needs no
 // instrumentation and watches no operation.
 //
 // It asks when the tests have ended ([Ended]), and earlier if a test stands still, in
-// the process that INTERLOCK_PARENT has started alone: what a test starts may wait until
-// the test kills it. It is injected beside the monitor.
+// the process that INTERLOCK_PARENT has started alone: a process that a test starts may wait
+// until the test kills it. It is injected beside the monitor.
 //
-// Where all goroutines are blocked and the collector proves nothing, since a global variable reaches
-// what they wait for, only timers keep the runtime from finding the deadlock by itself. The alarm
+// If all goroutines are blocked and the collector proves nothing, since a global variable reaches their
+// channels or locks, only timers keep the runtime from finding the deadlock by itself. The alarm
 // of package testing is one: then the process ends and says so ([dump.Still]), to be run again without
 // a time limit of its own. There this package leaves no timer behind, and the runtime ends
 // the process unless the program has one that could wake somebody.
-// With INTERLOCK_PATIENCE, the process ends as well where the tests and all that they have started are blocked, have
-// been for so many milliseconds longer than all took before, and what else there is waits for timers and
+// With INTERLOCK_PATIENCE, the process ends as well if the tests and all goroutines that they have started are blocked,
+// have been for so many milliseconds longer than all took before, and all other goroutines wait for timers and
 // the network ([dump.Waits]).
 //
 // Without INTERLOCK_LEAKS, or with a Go that has no such profile, it does nothing.
 //
-// Missed: what waits for something that a global variable still reaches while any goroutine can run or
+// Missed: goroutines that wait for something that a global variable still reaches while any goroutine can run or
 // the program has a timer, be it stopped. Reported falsely: a goroutine that only a pointer hidden from the collector
 // can wake. Weak pointers are such, so that package build leaves programs that use them alone.
 package leaks
@@ -60,7 +60,7 @@ var pauses = []time.Duration{0, 20 * time.Millisecond, 80 * time.Millisecond}
 // state is that of the process; path, head and profile are set at start.
 var state struct {
 	path    string         // of the evidence, opened for append
-	head    string         // what each record begins with
+	head    string         // the beginning of each record
 	profile *pprof.Profile // nil where there is nothing to do
 
 	mu      sync.Mutex
@@ -79,7 +79,7 @@ var state struct {
 // waiting is how long the tests have been where they are.
 type waiting struct {
 	since       time.Time
-	looks, idle int // since then, and at how many of them what the tests have started was blocked too
+	looks, idle int // since then, and at how many of them the goroutines that tests have started were blocked too
 }
 
 func init() {
@@ -102,7 +102,7 @@ func init() {
 	}
 }
 
-// Ended asks for leaked goroutines after the tests, and writes what it finds.
+// Ended asks for leaked goroutines after the tests, and writes their records.
 func Ended() {
 	if state.profile == nil {
 		return
@@ -191,7 +191,7 @@ type stand struct {
 	tests map[string]string // those that run a test
 	all   map[string]string
 	busy  bool // one that does not wait is at work, besides the one that looks
-	idle  bool // the tests are blocked, and so is all that they have started, except for what listens to the network
+	idle  bool // the tests are blocked, and so are all goroutines that they have started, except listeners
 }
 
 // standing returns where goroutines wait now.
@@ -312,7 +312,7 @@ func write(marked []dump.Goroutine, hang bool) {
 	}
 }
 
-// appendHolder appends who holds the lock that a goroutine waits for, with the stack that this one has now, if any.
+// appendHolder appends the holder of the lock that a goroutine waits for, with the holder's present stack, if any.
 func appendHolder(b []byte, g *dump.Goroutine) []byte {
 	id, err := strconv.ParseInt(g.ID, 10, 64)
 	if dump.Holder == nil || err != nil || !g.InLock() {

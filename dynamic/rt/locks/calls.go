@@ -13,8 +13,8 @@ import (
 // pauses (pace.go).
 var watching atomic.Bool
 
-// exact reports whether the happens-before engine is in this process, which would take what the lock of [orders]
-// synchronises for what the program does. Written at start only.
+// exact reports whether the happens-before engine is in this process: it would take synchronisation by the lock of
+// [orders] for the program's. Written at start only.
 var exact bool
 
 func init() {
@@ -27,7 +27,7 @@ func init() {
 	}
 }
 
-// Mutex is a sync.Mutex whose methods are called at a site of the program.
+// Mutex is a sync.Mutex at a site of the program that calls its methods.
 type Mutex struct {
 	mu   *sync.Mutex
 	site uint64
@@ -64,7 +64,7 @@ func (m Mutex) Unlock() {
 	m.mu.Unlock()
 }
 
-// RWMutex is a sync.RWMutex whose methods are called at a site of the program.
+// RWMutex is a sync.RWMutex at a site of the program that calls its methods.
 type RWMutex struct {
 	mu   *sync.RWMutex
 	site uint64
@@ -129,7 +129,7 @@ func (m RWMutex) RUnlock() {
 	m.mu.RUnlock()
 }
 
-// OfLocker returns l, watched if it is a mutex or what RLocker of one returns.
+// OfLocker returns l, watched if it is a mutex or the result of RLocker.
 func OfLocker(l sync.Locker, site uint64) sync.Locker {
 	if !watching.Load() {
 		return l
@@ -146,7 +146,7 @@ func OfLocker(l sync.Locker, site uint64) sync.Locker {
 	return l
 }
 
-// readLocker is what RLocker returns, watched.
+// readLocker is the result of RLocker, watched.
 type readLocker struct{ RWMutex }
 
 // Lock locks the mutex for reading.
@@ -164,7 +164,7 @@ var (
 	anyRLocker = anyRWMutex.RLocker()
 )
 
-// behindRLocker returns the mutex whose RLocker has returned l, or nil.
+// behindRLocker returns the mutex if l is the result of its RLocker, or nil.
 func behindRLocker(l sync.Locker) *sync.RWMutex {
 	w, known := (*lockerWords)(unsafe.Pointer(&l)), (*lockerWords)(unsafe.Pointer(&anyRLocker))
 	if w.kind != known.kind || known.data != unsafe.Pointer(&anyRWMutex) {

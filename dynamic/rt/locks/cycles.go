@@ -14,11 +14,11 @@ import (
 type link struct {
 	goid  int64
 	wants request
-	holds request // what the goroutine before it in the cycle waits for
+	holds request // the lock that the goroutine before it in the cycle waits for
 }
 
-// lookForCycle looks whether the holders of what the goroutine is about to wait for wait as
-// well, and so on round to itself, and has that confirmed once they are all blocked.
+// lookForCycle looks whether the holders of the lock that the goroutine is about to wait for wait
+// as well, and so on round to itself, and has that confirmed once they are all blocked.
 func lookForCycle(me self, want request) {
 	if cycleFrom(me.id, want) == nil || rt.InBubble() {
 		return
@@ -51,8 +51,8 @@ type waits struct {
 	path    []link
 }
 
-// follow reports whether goroutine id, which waits for want and holds what the one before it waits
-// for, waits for the start of the search. The path leads there then.
+// follow reports whether goroutine id, which waits for want and has the lock that the one before it
+// waits for, waits for the start of the search. The path leads there then.
 func (w *waits) follow(id int64, want, holds request) bool {
 	w.visited[id] = true
 	w.path = append(w.path, link{id, want, holds})
@@ -81,7 +81,7 @@ type blocker struct {
 func blockers(id int64, want request) (holders []blocker) {
 	var writers []blocker
 	readers, exclusive := 0, 0
-	// Who holds the lock, and who waits to write.
+	// The holders of the lock, and the goroutines that wait to write.
 	for i := range owners {
 		if owners[i].goid.Load() == 0 {
 			continue
@@ -226,8 +226,8 @@ func inProgram(cycle []link) {
 	rt.Warn(says + "; interrupt the program if it does not end")
 }
 
-// isOurs reports whether a campaign or interlock run has started this process: what such a process
-// starts may wait until that ends it.
+// isOurs reports whether a campaign or interlock run has started this process: a child of this process
+// may wait until this process ends it.
 func isOurs() bool { return strconv.Itoa(os.Getppid()) == rt.Setting("INTERLOCK_PARENT") }
 
 // endIfTestsStand ends the process where no test and no TestMain can go on: each one is blocked in a

@@ -13,15 +13,15 @@ import (
 )
 
 // finder is DrFinder (Cai and Cao, "Effective and precise dynamic detection of hidden races for Java programs",
-// ESEC/FSE 2015): two locks that are acquired in one order hide a race of what comes before the first and behind the
+// ESEC/FSE 2015): two acquisitions of a lock in one order hide a race of an access before the first and one behind the
 // second, so the order is reversed. A may-trigger relation is a function and a class of locks: the function was among
 // the first depth functions of the user's on the stack when a lock of the class was acquired.
 //
 // The first phase notes relations (noteTriggers, the paper's Algorithm 1). In the second phase, a goroutine that is
-// about to acquire a lock is held where another one's current function may trigger the class of that lock; the other
+// about to acquire a lock is held if the current function of another one may trigger the class of that lock; the other
 // one is escorted, so that it alone acquires locks, until it has acquired one of the class (Algorithms 2 and 3).
 //
-// Unlike in the paper, the scheduler does not choose each step: what runs and acquires nothing goes on. The current
+// Unlike in the paper, the scheduler does not choose each step: goroutines that acquire nothing go on. The current
 // function is read from the goroutine's stack at that moment, so no entry of a function is instrumented, and the one
 // that has been held is not escorted itself afterwards. As there is no list of blocked threads, a hold thrashes where
 // no goroutine but those that are held can go on, by the runtime's own states; a random one is released then. It
@@ -38,14 +38,14 @@ var finder struct {
 	escorted atomic.Int64 // goroutine that alone acquires locks, or 0
 	draws    atomic.Uint64
 
-	// No map is stored to, and no lock of package sync taken: the happens-before engine, in the same process, would see
-	// the one without what orders it, and take the other for the program's.
+	// No map is stored to, and no lock of package sync taken: the happens-before engine, in the same process, would
+	// report the store as unordered, and take the lock for the program's.
 
 	noted [mostNoted]atomic.Uint64 // acquisitions with their stacks that were written, by a hash
 
 	mu       spinlock
 	class    string // that the escorted one is to acquire; guarded by mu, as all below
-	asker    int64  // who is held for it
+	asker    int64  // the goroutine that is held for it
 	held     [mostWaiting]waiting
 	nextLook int64 // when to look for thrashing, by rt.Now
 	looking  int64 // nanoseconds that looks at all stacks have taken
@@ -133,8 +133,8 @@ func findOrigins() {
 	}
 }
 
-// isUsers reports whether a function is none of the standard library, of the monitor or of what go test generates. Of
-// a build with -trimpath, the standard library is what has no dot in the first part of its path.
+// isUsers reports whether a function is none of the standard library, of the monitor or of go test. In a build with
+// -trimpath, the packages of the standard library have no dot in the first part of their path.
 func isUsers(function, file string) bool {
 	if strings.HasPrefix(function, finder.monitor) || strings.HasPrefix(function, "runtime.") ||
 		strings.HasPrefix(file, "_testmain.go") {
@@ -170,7 +170,7 @@ func reverse(id int64, site uint64) {
 	finder.escorted.CompareAndSwap(other, 0)
 }
 
-// acquired ends the escort of the running goroutine if that has acquired what it was to.
+// acquired ends the escort of the running goroutine if that has acquired its lock.
 func acquired(id int64, site uint64) {
 	if finder.escorted.Load() != id {
 		return
@@ -224,8 +224,8 @@ func isReleased(w *waiting) bool {
 	return w.released
 }
 
-// releaseIdle releases who waits for an escorted goroutine that has ended or left the function, and one of those that
-// are held where no other goroutine can go on. requires: finder.mu.
+// releaseIdle releases the goroutines that wait for an escorted one that has ended or left the function, and one held
+// goroutine if no other goroutine can go on. requires: finder.mu.
 func releaseIdle(all []dump.Goroutine) {
 	escorted, goesOn, triggers := finder.escorted.Load(), false, false
 	var held []*waiting
@@ -250,7 +250,7 @@ func releaseIdle(all []dump.Goroutine) {
 // draw returns a random number below n.
 func draw(n int) int { return int(rt.Random(finder.draws.Add(1)) % uint64(n)) }
 
-// whoMayTrigger returns a goroutine whose current function may trigger an acquisition of the class, or 0.
+// whoMayTrigger returns a goroutine that may trigger an acquisition of the class by its current function, or 0.
 func whoMayTrigger(id int64, class string) int64 {
 	all, _ := look()
 	var others []int64

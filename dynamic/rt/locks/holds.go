@@ -10,7 +10,7 @@ import (
 )
 
 // holds is the plan of the run: between which two acquisitions a goroutine is held, until
-// others wait for what it has, and have what it is about to acquire. Written at start only.
+// others wait for its first lock, and have the second one. Written at start only.
 var holds map[[2]uint64]*hold
 
 type hold struct {
@@ -21,8 +21,8 @@ type hold struct {
 // holdsOfPair is how often a process holds a goroutine at one pair of acquisitions.
 const holdsOfPair = 3
 
-// readHolds reads "site>site:microseconds,...". What makes no sense is left out with a line on
-// stderr: the campaign has written it.
+// readHolds reads "site>site:microseconds,...". It leaves out a part that it cannot read, with a
+// line on stderr: the campaign has written it.
 func readHolds(text string) {
 	holds = map[[2]uint64]*hold{}
 	for _, part := range strings.FieldsFunc(text, func(r rune) bool { return r == ',' }) {
@@ -52,7 +52,7 @@ func holdBefore(me self, held []request, want request) {
 		if h == nil || h.left.Add(-1) < 0 || rt.InBubble() {
 			continue
 		}
-		me.wait(want) // what others see: it will acquire that and nothing before
+		me.wait(want) // others see that it will acquire that and nothing before
 		met := false
 		for end := rt.Now() + int64(h.most); rt.Now() < end && !met; met = cycleFrom(me.id, want) != nil {
 			time.Sleep(nap)

@@ -88,8 +88,8 @@ func noteEdges(s *state, want request) {
 	}
 }
 
-// noteAgain writes that a goroutine read-locks what it has read-locked, which blocks it where a
-// writer comes in between. requires: orders.mu.
+// noteAgain writes that a goroutine read-locks a lock twice, which blocks it if a writer comes in
+// between. requires: orders.mu.
 func noteAgain(s *state, have, want request) {
 	if have.addr != want.addr || !have.reads || !want.reads {
 		return

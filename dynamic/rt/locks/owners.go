@@ -25,20 +25,20 @@ const (
 	mostHeld = 16 // locks of one goroutine
 	near     = 8  // slots in which a goroutine may be
 
-	// mostSearches is for how many releases a process looks who has acquired the lock: each takes
-	// long, and where places are scarce many acquisitions are not noted.
+	// mostSearches is for how many releases a process searches the owner of the lock: each search
+	// takes long, and if places are scarce many acquisitions are not noted.
 	mostSearches = 512
 )
 
-// owner is what one goroutine holds and waits for. It belongs to that goroutine as long as
-// it holds or awaits something; then another may take it over.
+// owner has the locks that one goroutine holds and waits for. It belongs to that goroutine as
+// long as it holds or awaits something; then another may take it over.
 type owner struct {
 	mu    spinlock
 	goid  atomic.Int64      // 0 is nobody; stored under mu
 	since int64             // when the goroutine came, by rt.Now; guarded by mu, as all below
 	held  [mostHeld]request // in the order of their acquisition
 	n     int               // of them
-	wants request           // what it waits for, or is held before
+	wants request           // the lock that it waits for, or is held before
 	epoch uint32            // in which it was written
 
 	unpaid atomic.Int64 // acquisitions of the goroutines that had this place, not in [spent] yet
@@ -103,7 +103,7 @@ func (o *owner) takeOver(id int64) bool {
 	return true
 }
 
-// state is what the goroutine holds and waits for.
+// state has the locks that the goroutine holds and waits for.
 type state struct {
 	goid  int64
 	since int64
@@ -111,8 +111,8 @@ type state struct {
 	wants request
 }
 
-// renew forgets what was noted in another epoch, and reports whether this one is none of a
-// pause, in which nothing is noted. requires: o.mu.
+// renew forgets the notes of another epoch, and reports whether this epoch is not a pause, in
+// which nothing is noted. requires: o.mu.
 func (o *owner) renew() bool {
 	now := epoch.Load()
 	if o.epoch != now {
@@ -121,7 +121,7 @@ func (o *owner) renew() bool {
 	return now%2 == 0
 }
 
-// look returns the state of an owner, whose locks are copied to buf.
+// look returns the state of an owner, with its locks copied to buf.
 func (o *owner) look(buf *[mostHeld]request) state {
 	o.mu.lock()
 	defer o.mu.unlock()
@@ -172,7 +172,7 @@ func (g self) took(got request) {
 	}
 }
 
-// drop removes a lock from what the owner holds, and returns where it was acquired.
+// drop removes a lock from those of the owner, and returns where it was acquired.
 func (o *owner) drop(r request) (site uint64, ok bool) {
 	o.mu.lock()
 	defer o.mu.unlock()
@@ -187,8 +187,8 @@ func (o *owner) drop(r request) (site uint64, ok bool) {
 	return 0, false
 }
 
-// release notes that the running goroutine is about to release a lock. One that another
-// goroutine has acquired is handed over: nothing follows from who holds it.
+// release notes that the running goroutine is about to release a lock. A lock that another
+// goroutine has acquired is handed over: nothing follows from its owner.
 func release(r request) {
 	rt.Released(r.site, r.addr)
 	if r.handedOver() {

@@ -8,7 +8,7 @@ import (
 )
 
 // A program that acquires locks all the time would pay for each acquisition. So when it has made many
-// in a short time, locks are not watched for a while. What was noted before a pause is void behind
+// in a short time, locks are not watched for a while. Notes from before a pause are void behind
 // it, as releases were not seen: that is another epoch.
 
 // epoch counts the beginnings and ends of pauses: it is odd in one.
@@ -30,8 +30,8 @@ type bucket struct {
 	at   int64 // when full was true, by rt.Now; guarded by mu
 }
 
-// overflows adds acquisitions and reports whether these are too many. What runs over is lost: a bubble has no pauses,
-// and what comes behind it is not to make up for them.
+// overflows adds acquisitions and reports whether these are too many. The excess is not kept: a bubble has no pauses,
+// and later acquisitions must not pay for it.
 func (b *bucket) overflows(acquisitions, now int64) bool {
 	b.mu.lock()
 	defer b.mu.unlock()
@@ -42,8 +42,7 @@ func (b *bucket) overflows(acquisitions, now int64) bool {
 
 var spent bucket
 
-// paid takes up what the running goroutine has spent, in acquisitions, and begins a pause if the process spends
-// too fast.
+// paid adds the cost of the running goroutine, in acquisitions, and begins a pause if the process spends too fast.
 func (g self) paid(acquisitions int64) {
 	after := g.unpaid.Add(acquisitions)
 	if after < batch || !g.unpaid.CompareAndSwap(after, 0) {
@@ -54,7 +53,7 @@ func (g self) paid(acquisitions int64) {
 	}
 	epoch.Add(1)
 	time.AfterFunc(rest, func() {
-		watching.Store(true) // first, so that what is noted in the new epoch has its release noted too
+		watching.Store(true) // first, so that a lock noted in the new epoch has its release noted too
 		epoch.Add(1)
 	})
 }

@@ -23,10 +23,10 @@ type Policy interface {
 	Size() (goroutines, events uint64)
 }
 
-// Yield is what Decide returns where the goroutine is to let others run.
+// Yield is the result of Decide if the goroutine is to let others run.
 const Yield = -1
 
-// Settings are what policies need to know of a run.
+// Settings are the properties of a run that policies need.
 type Settings struct {
 	Seed     uint64
 	Strength int64  // about how long a goroutine is held, in nanoseconds
@@ -53,7 +53,7 @@ func mix(n uint64) uint64 {
 }
 
 // spinlock is held for a few instructions. Neither the race detector nor a bubble of testing/synctest sees it.
-type spinlock struct{ taken atomic.Uint32 } // whose methods are inlined in all builds, those of atomic.Bool are not
+type spinlock struct{ taken atomic.Uint32 } // its methods are inlined in all builds, those of atomic.Bool are not
 
 func (l *spinlock) lock() {
 	for !l.taken.CompareAndSwap(0, 1) {

@@ -1,6 +1,6 @@
 package policy
 
-// Event is what a goroutine has come to, other than an access.
+// Event is an event of a goroutine other than an access.
 type Event uint64
 
 const (
@@ -11,8 +11,8 @@ const (
 )
 
 // Turns say at which events of a run a goroutine is held. Some orders come about only if a goroutine is late where it
-// makes no access: the one that has started another goes on before that has begun, or has it begin first, and who
-// acquires a lock first decides what the other one finds.
+// makes no access: the one that has started another goes on before that has begun, or has it begin first, and the
+// first of two to acquire a lock decides the state that the other one finds.
 //
 // Of three runs in a row, with seeds in a row, a statement that starts a goroutine holds the one that made it in one,
 // the new one in another, and nobody in the third; a place that acquires a lock, or waits for a message or a signal,
