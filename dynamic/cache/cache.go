@@ -42,8 +42,8 @@ func MakeDir(dir string) error {
 	return err
 }
 
-// Publish makes dir appear at once with what fill puts into a folder beside
-// it, unless a sound one is there already, made by this process or another.
+// Publish has fill make a folder beside dir, and then makes it appear as dir in
+// one step, unless a sound one is there already, made by this process or another.
 // A damaged folder, or a file in its place, is replaced.
 // Errors are those of fill and of the system.
 func Publish(dir string, sound func(dir string) bool, fill func(dir string) error) error {

@@ -141,7 +141,7 @@ func (c *campaign) replayTime(commands int) time.Duration {
 	return c.asLoaded(max(time.Duration(replayShare*float64(c.tests.Spent)), leastReplay))
 }
 
-// shareReplays allots to the next one of so many findings that are left its share of the time for replays.
+// shareReplays allots an equal share of the time for replays to the next finding; left is how many findings remain.
 func (c *campaign) shareReplays(left int) {
 	c.time.share = time.Now().Add(time.Until(c.time.end) / time.Duration(left))
 }

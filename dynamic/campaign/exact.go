@@ -102,7 +102,7 @@ func newExact(c *campaign) *exact {
 	return e
 }
 
-// exactKey is what distinguishes races, their two places in the program, in order: x = x + 1 in two
+// exactKey distinguishes races by their two places in the program, in order: x = x + 1 in two
 // functions is one race, whichever of their reads and writes the engine has compared.
 type exactKey [2]place
 

@@ -60,7 +60,7 @@ const (
 
 // try makes runs of the kinds until they decide, and returns nil where they do not show that the test fails by that.
 func (s *isolation) try(ctx context.Context, at arm.Visit, x crossing.Crossing, order int) (*explained, error) {
-	// A pause ahead of the section has to be another one, and a test that waits by time may look too early.
+	// The pause ahead must differ from that in the section, and a test that waits for a time may look too early.
 	if x.Before == at.Place && at.Nth <= 1 || x.Meant(s.cfg.Plan, s.seen.pkgs) || x.ReadsOnly() && s.testWaits() {
 		return nil, nil
 	}

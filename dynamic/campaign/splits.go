@@ -152,7 +152,7 @@ func (c *campaign) opened(n int) (open, resting []uint32) {
 	return open, resting
 }
 
-// sectionsSplit returns the ids of those that were, in order.
+// sectionsSplit returns the ids of the split sections, in order.
 func (t *tally) sectionsSplit() []uint32 { return slices.Sorted(maps.Keys(t.splits)) }
 
 // source returns the source code with the stores of sections.

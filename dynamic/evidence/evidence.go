@@ -30,9 +30,9 @@ const (
 	// Came: such an access has come, and the section has not ended yet. One that
 	// ends in a panic leaves no more than this.
 	Came Kind = "came"
-	// Used: after one has come, the owner was about to read the variable again, before
-	// any end: it held another value, and the entry's test, if there is one, would
-	// have come out otherwise. End is that read. It is a bug where that read panics.
+	// Used: after a remote access, the owner was about to read the variable again, before
+	// any end: the value had changed, and the entry's test, if there is one, would have
+	// another result. End is that read. It is a bug if that read panics.
 	Used  Kind = "used"
 	Stats Kind = "stats" // counters so far; the last one of a process counts
 	Gaps  Kind = "gaps"  // how far apart two goroutines came to an address

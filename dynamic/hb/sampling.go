@@ -53,7 +53,7 @@ const leastRate = 0.0001
 // rules returns the fields that sampleNames name, in their order.
 func (s *Sampling) rules() []*bool { return []*bool{&s.Stationary, &s.Loops, &s.Bursts} }
 
-// names returns its names in -sample.
+// names returns the names of its rules in -sample.
 func (s Sampling) names() string {
 	var names []string
 	for i, set := range s.rules() {

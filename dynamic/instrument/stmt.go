@@ -169,8 +169,8 @@ func (r *rewriter) function(sig *types.Signature, body *ast.BlockStmt) {
 	r.signature, r.announced = outer, just
 }
 
-// resultType returns the type of the function's i-th result, or nil where a
-// return of n values does not give one a result.
+// resultType returns the type of the i-th of n results, or nil if the function has
+// another number of results.
 func (r *rewriter) resultType(i, n int) types.Type {
 	if r.signature == nil || r.signature.Results().Len() != n {
 		return nil
@@ -208,8 +208,8 @@ func (r *rewriter) varDecl(d *ast.GenDecl, may bool) lowered {
 }
 
 // initial rewrites the init statement of an if or switch statement whose
-// condition needs before. It returns the statements before the statement: if
-// there are any, the init statement is among them.
+// condition needs the statements before. It returns the statements ahead of the
+// whole: if there are any, the init statement is among them.
 func (r *rewriter) initial(init ast.Stmt, l lowered, before []textedit.Piece) []textedit.Piece {
 	if init == nil || l.empty() && before == nil {
 		return before

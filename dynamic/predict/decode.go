@@ -44,7 +44,7 @@ type Trace struct {
 	Cut    bool            // it is not whole
 }
 
-// Call is the call that a calling context is: where its caller goes on behind it, and the caller's context.
+// Call is the last call of a calling context: the return address in its caller, and the caller's context.
 type Call struct {
 	PC     uint64
 	Parent uint32

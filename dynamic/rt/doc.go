@@ -16,7 +16,7 @@
 //	layout.go          the words of the monitor: modes, states, visits, contents
 //	watch.go           the slow path: meet the windows of others, then hold one; planted violations
 //	slots.go           the table of published windows, and the filter over it
-//	noise.go           where to hold a window, how long, and how much in all, or what a schedule by name decides;
+//	noise.go           where to hold a window, how long, and how much in all, or schedules by name;
 //	                   where to hold goroutines beside accesses
 //	gaps.go            which sites two goroutines reach, and how far apart
 //	pace.go            when the filter is open to all addresses
@@ -37,8 +37,8 @@
 // # When accesses are looked at
 //
 // While the filter is open (all ones) every access takes the slow path and may
-// hold a window. While it is closed, only accesses whose address shares a bit
-// with a held window do, and go on at once where that lies elsewhere. The filter
+// hold a window. While it is closed, only an access with an address that shares a
+// bit with a held window does, and goes on at once if the window lies elsewhere. The filter
 // starts open and stays open as long as the slow path costs less than a sixteenth
 // of the time; a hot loop uses that up in a moment, and then the filter closes for
 // as long as it takes to get even.

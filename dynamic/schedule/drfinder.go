@@ -14,8 +14,8 @@ import (
 // dynamic/rt/locks; the next run is scheduled by the functions that one run has shown to lead to locks
 // (section 4.4).
 //
-// The class of a lock is the field or variable that it is, in all instances, see sites.LockUse. The paper's is the type
-// of the object, which in Go would be sync.Mutex for nearly all.
+// The class of a lock is its field or variable, the same in all instances, see sites.LockUse. In the paper it is the
+// type of the object, which in Go would be sync.Mutex for nearly all.
 type DrFinder struct {
 	classes   map[uint64]int  // of the lock that is acquired at a site
 	relations map[string]bool // of the last run that has acquired a lock: lines of the monitor's file

@@ -21,7 +21,7 @@ type Locks struct {
 // Acquisitions are the sites of two acquisitions in a row.
 type Acquisitions [2]uint64
 
-// circle is a set of orders that lead round.
+// circle is a set of lock orders that form a cycle.
 type circle struct {
 	record   evidence.Record
 	gap      time.Duration // between the first and the last of the acquisitions

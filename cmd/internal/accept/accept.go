@@ -87,7 +87,7 @@ func (f *Filter) ignored(g *finding.Finding) *Ignore {
 	return &f.Ignores[i]
 }
 
-// seen lists the places of g that a run has seen, or where none is marked so its first two.
+// seen lists the places of g that are marked as seen in a run; if none is, the first two.
 func seen(g *finding.Finding) (places []finding.Position) {
 	for _, a := range g.Accesses {
 		if a.Goroutine != nil || a.Step > 0 {

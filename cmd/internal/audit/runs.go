@@ -108,8 +108,8 @@ func (a *Audit) runsOf(pkg string) (n int) {
 	return n
 }
 
-// runPackage makes the runs of a package that are still to be made, and reports whether none is left. It is the n-th of
-// total packages, and the first of so many that share the time.
+// runPackage makes the missing runs of a package, and reports whether none is left. The package is the n-th of total;
+// share packages, this one included, divide the rest of the time.
 func (a *Audit) runPackage(ctx context.Context, o *RunOptions, b build.Binary, n, total, share int) (bool, error) {
 	before := a.runsOf(b.Package)
 	s := o.Settings

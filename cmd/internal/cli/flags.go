@@ -219,7 +219,7 @@ func refuse(fs *flag.FlagSet, name string, fault func() error) {
 	f.Value = tested{f.Value.(flag.Getter), fault}
 }
 
-// within is refuse for a number outside of a range; what is the unit of the number.
+// within is refuse for a number outside of a range, with its unit.
 func within(fs *flag.FlagSet, name string, n *int, least, most int, what string) {
 	refuse(fs, name, func() error {
 		if *n >= least && *n <= most {

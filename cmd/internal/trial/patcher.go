@@ -106,8 +106,8 @@ type patcher struct {
 	results *results
 }
 
-// Patch sets the fix of each finding, and returns all patches together. With an
-// error, they are those made before it: [ErrBudget] where the budget has ended.
+// Patch sets the fix of each finding, and returns all patches together. If there is
+// an error, it returns the patches made before it: [ErrBudget] if the budget has ended.
 func Patch(ctx context.Context, o Options) (*Patches, error) {
 	none := &Patches{map[string][]byte{}, map[string][]byte{}}
 	if len(o.Findings) == 0 || ctx.Err() != nil {

@@ -88,8 +88,8 @@ func (g *hbGo) knowsAt(slot, clock uint32) bool {
 	return slot == hbSlotOf(g.epoch) || slot == g.by && g.byAt >= clock || g.clock.get(slot) >= clock
 }
 
-// whole returns all that it knows of the other slots. Until somebody asks, a goroutine shares the clock of the one that
-// started it. It runs on the system stack.
+// whole returns the goroutine's clock with the entries of all slots. Until the first call, a goroutine shares the clock
+// of the one that started it. It runs on the system stack.
 func (g *hbGo) whole() hbClock {
 	if g.by != 0 {
 		g.clock = g.clock.with(g.by, g.byAt)

@@ -1,14 +1,14 @@
 // Package crossing searches the steps of a run that held a goroutine in the middle of an operation. It finds accesses
 // of another goroutine in between that no serial order of the two operations has.
 //
-// What a goroutine does is an activation of a function of the program: its accesses before the hold and behind it. What
-// the other one does meanwhile is an activation, too. The two cross where an access of the other one conflicts with an
-// earlier one of the first, and one of the other's conflicts with a later one of the first: then the other one comes
-// both after the first and before it.
+// An operation is an activation of a function of the program: of the held goroutine, its accesses before and behind the
+// hold; of the other one, those that it makes meanwhile. The two cross if an access of the other one conflicts with an
+// earlier access of the first, and one of the other's conflicts with a later access of the first: then the other one
+// comes both after the first and before it.
 //
-// Activations are known apart by the stacks, and by lines that only go forward: what comes behind a jump back in the
-// source is another round of a loop, which is not one step with the round before. Functions of tests do not count: if a
-// test relies on the order of two of its calls, the called functions are not at fault.
+// Activations are distinguished by the stacks, and by lines that only go forward: a jump back in the source begins
+// another round of a loop, which is not one step with the round before. Functions of tests do not count: if a test
+// relies on the order of two of its calls, the called functions are not at fault.
 package crossing
 
 import (

@@ -30,7 +30,7 @@ func (c *Crossing) isProgress(p *plan.Plan) bool {
 		!deletes(p.Site(c.First.Site))
 }
 
-// deletes reports whether an access deletes entries of a map: it has no key, which a store has.
+// deletes reports whether an access deletes entries of a map: unlike a store, it has no key.
 func deletes(s *plan.Site) bool {
 	return s.Variable.Kind == plan.KindMap && s.Mode == plan.Write && !strings.HasSuffix(s.Expr, "]")
 }

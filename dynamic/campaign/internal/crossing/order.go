@@ -2,8 +2,8 @@ package crossing
 
 import "github.com/interlock-go/interlock/dynamic/evidence"
 
-// FindEarly returns the reads of the goroutine reader during a hold of variables that the held goroutine stored for the
-// first time only afterwards, the last read first. They have no First. The arguments are as for Find.
+// FindEarly returns reads that came too early, the last one first: the goroutine reader read a variable while another
+// goroutine was held that stored it for the first time afterwards. They have no First. The arguments are as for Find.
 func FindEarly(steps, later []Step, reader int64, source Source) (all []Crossing) {
 	f := &finder{Source: source, steps: steps, later: later}
 	for i := range steps {

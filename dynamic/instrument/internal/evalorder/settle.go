@@ -60,7 +60,7 @@ func (h *Hook) blockers() []*Node {
 		if n.Kind != maybe {
 			return list
 		}
-		// The access may be made when the node around is evaluated.
+		// If n is not hoisted, the access is made only when its parent is evaluated.
 		up := n.up
 		for after = 0; up.Kids[after] != n; after++ {
 		}

@@ -3,7 +3,7 @@
 // A goroutine in an atomic section may have others work for it and wait for them. Their
 // accesses are not remote, and the monitor cannot tell them from remote ones. A statement
 // hands over if it sends, receives, closes a channel, starts a goroutine, stores by
-// sync/atomic, or calls what may do so. A function is quiet, that is, does none of this,
+// sync/atomic, or calls a function that may do so. A function is quiet, that is, does none of this,
 // if its text shows it or the table of the library has it; all others may hand over.
 package handover
 

@@ -238,8 +238,8 @@ func (r *Sections) lastOf(o *opening, entry ast.Stmt) ast.Stmt {
 	return s
 }
 
-// follows reports whether s comes in a list in which entry, or a statement that it
-// is in, comes before.
+// follows reports whether s is entry, a later statement of the same list, or a later
+// statement of a list around entry.
 func (r *Sections) follows(entry, s ast.Stmt) bool {
 	for n := ast.Node(entry); n != nil; n = r.Around(n) {
 		if x, ok := n.(ast.Stmt); ok && r.Around(x) == r.Around(s) && x.Pos() <= s.Pos() && r.ListOf(x) != nil {
