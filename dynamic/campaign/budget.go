@@ -15,7 +15,7 @@ import (
 const (
 	boundFactor = 3
 	boundFloor  = 30 * time.Second
-	// withoutExact stands for the run under the happens-before engine where there is none, in times of the plain run.
+	// withoutExact replaces the time of the run under the happens-before engine if it is off, in times of the plain run.
 	withoutExact = 3
 )
 

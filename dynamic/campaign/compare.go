@@ -203,8 +203,8 @@ func (what *comparison) count(id uint32, seen *tally, in testRun, apart bool) {
 	}
 }
 
-// turns lists the groups of sections at which goroutines take turns, as the monitor reads them: those that have
-// variables in common with other sections which were split and, where they are held apart, with this one.
+// turns lists the groups of sections at which goroutines take turns, as the monitor reads them: a group for each other
+// section that was split, with the sections of the same variables. If apart, the section id has a group, too.
 func (t *tally) turns(id uint32, apart bool) string {
 	taken := map[uint32]bool{}
 	var groups []string

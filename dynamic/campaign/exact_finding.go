@@ -37,7 +37,7 @@ func (e *exact) pairs() (all []pair) {
 	return slices.Compact(all)
 }
 
-// pairsOf returns those of one race.
+// pairsOf returns the pairs of sites of one race.
 func (e *exact) pairsOf(r *exactRace) (all []pair) {
 	a, b := e.sitesOf(&r.sides[0]), e.sitesOf(&r.sides[1])
 	v, known := sharedVariable(a, b)

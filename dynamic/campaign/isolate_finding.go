@@ -215,7 +215,7 @@ func after(said string) string {
 	return ": " + said
 }
 
-// failsOf returns the test, or all of them, with the verb.
+// failsOf returns the beginning of a sentence: "TestX fails", or "The tests of p fail".
 func (t *tally) failsOf(e *explained) string {
 	if e.test == "" {
 		return whichTest(e) + " fail"

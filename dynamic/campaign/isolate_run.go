@@ -72,7 +72,7 @@ func (s *isolation) read(p *testproc.Process, records []evidence.Record, places 
 	if ok && strings.HasPrefix(panicked.Message, "runtime error: ") && s.isOurs(panicked.Goroutine.Stack[0].File) {
 		r.panicked = panicked.Goroutine.ID
 	}
-	// Where others are to come, a run in which none does is none of its kind.
+	// A run that waits for other goroutines counts only if one of them comes.
 	came, late := !strings.Contains(places, "near=") && !strings.Contains(places, "out="), false
 	for i := range r.steps {
 		r.held = r.held || r.steps[i].What == evidence.StepHeld

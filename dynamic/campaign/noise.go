@@ -31,12 +31,12 @@ const (
 	weakest = 10
 )
 
-// Strength returns that of the noise in run n of a campaign, from 1, where
-// nothing else is asked for and no test counts on short times: in
-// microseconds.
+// Strength returns the default strength of the noise in run n of a campaign,
+// from 1, in microseconds. Packages with tests that count on short times have
+// less.
 func Strength(n int) int { return ladder[(n-1)%len(ladder)] }
 
-// strength returns that of the noise for a package in run n.
+// strength returns the strength of the noise for a package in run n.
 func (c *campaign) strength(n int, pkg *PackageResult) int {
 	s := c.cfg.Strength
 	if s == 0 {

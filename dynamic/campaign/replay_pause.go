@@ -13,7 +13,7 @@ import (
 	"github.com/interlock-go/interlock/dynamic/campaign/internal/stacktext"
 )
 
-// A goroutine that tests something and then waits misses the wake-up that comes in between. Noise at random seldom
+// A goroutine that tests a condition and then waits misses a wake-up that comes in between. Noise at random seldom
 // makes this order twice, and a pause in the right place makes it each time: so a hang that is not seen again by the
 // noise of its run is replayed with one pause, as failures are isolated (isolate.go).
 

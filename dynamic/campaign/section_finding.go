@@ -185,8 +185,8 @@ func (w words) story(
 }
 
 // panickedAtEnd returns the frame of a panic that is on the lines of an end of the section, or of the call that leads
-// to one; nil if there is none. Of such a line nobody knows how much of it was done. Where the function of the end is
-// on the stack, its line says more than that of the call.
+// to one; nil if there is none. The line may have been executed in part. If the function of the end is on the stack,
+// its line is taken, and not that of the call.
 func panickedAtEnd(p *plan.Plan, section *plan.Section, panicked *finding.Access) *finding.Frame {
 	if panicked.Goroutine == nil {
 		return nil

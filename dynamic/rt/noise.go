@@ -371,9 +371,9 @@ func perturb(e policy.Event, place uint64) {
 	}
 }
 
-// pauseAt returns for how long a goroutine is held at an event, at a place where that was done so many times. The seed
-// decides alone, so that a replay makes the same pauses, and one of another strength makes them longer in proportion:
-// which of two goroutines goes on first stays the same.
+// pauseAt returns how long a goroutine is held at a place that has held goroutines so many times before. It depends on
+// the seed alone, so that a replay makes the same pauses. A replay of another strength makes all of them longer in
+// proportion, so that the same one of two goroutines goes on first.
 func pauseAt(place uint64, times int32) int64 {
 	return max(windowLength(uint32(mix(random^place+uint64(times))), 0), wakeup)
 }
@@ -386,9 +386,9 @@ func perturbable(now, ns int64) bool {
 	return (perturbed.spent.Load()+ns)*share <= allowed && affordable(now, ns, 0, false)
 }
 
-// HoldUntil holds the running goroutine until isOver, which is called now and then, for at most so many nanoseconds and
-// as far as the budget goes. Where that has not ended it, or thrashed reports true then, the hold counts as one that
-// has thrashed.
+// HoldUntil holds the running goroutine until isOver, which is called now and then, reports true. It ends after most
+// nanoseconds, or when the budget is used up. The hold counts as thrashed if isOver has not ended it, or if thrashed
+// reports true then.
 func HoldUntil(most int64, isOver, thrashed func() bool) {
 	const nap = 100_000
 	g, now := getg(), nanotime()

@@ -162,8 +162,8 @@ func TestedAt[V any, I integer](v V, site, test uint32, operand I) V {
 	return v
 }
 
-// Gap stands between two critical sections of the section, or directly behind
-// Entered where there are none. Noise is made here.
+// Gap stands between two critical sections of the atomic section, or, if there
+// are none, directly behind Entered. It makes noise.
 //
 //go:norace
 func Gap(section uint32) {

@@ -75,8 +75,8 @@ func (w *worker) ask(urgent bool, files ...string) {
 	}
 }
 
-// next starts a job that ask may end: about one file, or about tests, with no file, once there is none left. The
-// context is nil where nothing is to be done.
+// next starts a job that ask may end. The job is for one file or, when no file is left, for tests, with "" as the file.
+// The context is nil if there is nothing to do.
 func (w *worker) next(ctx context.Context) (context.Context, string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()

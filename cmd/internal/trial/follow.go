@@ -129,7 +129,7 @@ func parseText(source []byte) *text {
 // at returns the offset of a position.
 func (t *text) at(pos token.Pos) int { return int(pos - t.tree.FileStart) }
 
-// offset returns that of a line and column; negative for a place that is not there.
+// offset returns the offset of a line and column; negative for a place that does not exist.
 func (t *text) offset(line, column int) int {
 	file := t.fset.File(t.tree.FileStart)
 	if line < 1 || line > file.LineCount() || column < 1 {

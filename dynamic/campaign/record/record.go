@@ -143,8 +143,8 @@ func open(name string, mayMake bool) (*Record, error) {
 	return r, nil
 }
 
-// isFresh reports whether a file is not there, or empty. One with other contents than a database is an error: SQLite
-// would say no more than that it is none.
+// isFresh reports whether a file does not exist, or is empty. It returns an error for a file that is not a database:
+// the error of SQLite names no next step.
 func isFresh(name string) (bool, error) {
 	info, err := os.Stat(name)
 	switch {

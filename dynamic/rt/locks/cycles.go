@@ -75,9 +75,9 @@ type blocker struct {
 	holds request // that lock, or the same where it waits for it to write
 }
 
-// blockers returns the goroutines that keep id from acquiring want: those that hold it and,
-// where they only read, as id means to, those that wait to write. Where the notes contradict
-// each other, since code that is not instrumented has released a lock, there are none.
+// blockers returns the goroutines that keep id from acquiring want: its holders or, if they
+// only read and so does id, those that wait to write. If the notes contradict each other,
+// since code that is not instrumented has released a lock, it returns none.
 func blockers(id int64, want request) (holders []blocker) {
 	var writers []blocker
 	readers, exclusive := 0, 0
@@ -105,7 +105,7 @@ func blockers(id int64, want request) (holders []blocker) {
 			writers = append(writers, blocker{s, s.wants})
 		}
 	}
-	// A reader waits for a writer that waits, but only where others read.
+	// A reader is blocked by a waiting writer only while others hold read locks.
 	switch {
 	case exclusive > 1 || exclusive == 1 && readers > 0:
 		return nil

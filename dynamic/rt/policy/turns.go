@@ -25,7 +25,7 @@ const (
 	rounds = 4 // after so many, other places have a turn at the same time
 )
 
-// NewTurns returns those of a run, by its seed.
+// NewTurns returns the turns of a run, by its seed.
 func NewTurns(seed uint64) Turns { return Turns{seed % turns, mix(seed / (turns * rounds))} }
 
 // Has reports whether a goroutine is held at the event, at a place of that number.

@@ -93,7 +93,8 @@ func takeOverLeak(c, s *finding.Finding, known *Known) {
 }
 
 // shows reports whether a run has shown the place of an access of the suspected finding: a goroutine of c is there, or
-// has acquired the lock there that another one waits for. Where a function leaves, nothing waits.
+// has acquired the lock there that another one waits for. No run can show a place where a function returns without an
+// unlock, so that is not required.
 func shows(c *finding.Finding, a finding.Access) bool {
 	return a.Mode == finding.Leave || accessAt(c, a) >= 0 || passes(c, a) ||
 		slices.ContainsFunc(c.Evidence.Holders, func(h finding.Holder) bool { return onLine(&h.Position, a) }) ||

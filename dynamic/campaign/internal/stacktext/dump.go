@@ -155,8 +155,8 @@ func Waiting(dump *stack.Snapshot, nameFile func(string) string) []byte {
 // notShown are packages with frames that are no part of the program.
 var notShown = []string{"runtime", "testing", "internal/sync", "internal/runtime", "internal/poll"}
 
-// shownFrames returns a line for each frame of the goroutine that a reader wants; none
-// for a goroutine that the monitor holds or that is none of the program's.
+// shownFrames returns a line for each frame of the goroutine that a reader wants. It returns
+// none for a goroutine that the monitor holds, or that does not belong to the program.
 func shownFrames(nameFile func(string) string, g *stack.Signature) (frames []string) {
 	for _, c := range g.Stack.Calls {
 		name := c.Func.Complete
