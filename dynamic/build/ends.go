@@ -33,16 +33,17 @@ func ends(m *Module, rewritten map[string][]byte) map[string][]byte {
 		path := filepath.Join(t.Dir, EndName)
 		inside := slices.ContainsFunc(store.SortedKeys(rewritten), func(f string) bool { return filepath.Dir(f) == t.Dir })
 		_, err := os.Lstat(path)
-		if err == nil || !inside && !m.leaks || t.None || m.embeds(t.Dir) || m.holds(t, endNames...) {
+		leaks := m.leaks && t.weak == ""
+		if err == nil || !inside && !leaks || t.None || m.embeds(t.Dir) || m.holds(t, endNames...) {
 			continue
 		}
 		own := m.holds(t, "TestMain")
 		main := !own && !m.printsFrames(t)
-		if !main && !m.leaks {
+		if !main && !leaks {
 			continue
 		}
 		if pkg := m.packageOf(t.testPath()); pkg != nil {
-			files[path] = endFile(pkg.Types.Name(), m.leaks, main)
+			files[path] = endFile(pkg.Types.Name(), leaks, main)
 		}
 	}
 	return files
@@ -105,16 +106,15 @@ func (m *Module) printsFrames(t Test) bool {
 // LeaksUnseen returns a line for each reason why goroutines that are blocked for ever are not looked for.
 func (m *Module) LeaksUnseen() (lines []string) {
 	const unseen = "goroutines blocked for ever are not looked for"
-	if m.UsesWeak != "" {
-		return []string{unseen + ": package " + m.UsesWeak +
-			" imports weak, whose pointers the garbage collector does not follow"}
-	}
 	if !m.leaks {
 		return []string{unseen + ": that needs Go 1.26 or later"}
 	}
+	byWeak := map[string][]string{} // the tested packages, by the package that imports weak
 	for _, t := range m.Tests {
 		switch {
 		case t.None:
+		case t.weak != "":
+			byWeak[t.weak] = append(byWeak[t.weak], t.Package)
 		case m.embeds(t.Dir):
 			lines = append(lines, unseen+" in "+t.Package+": the files of its folder are part of a program")
 		case !m.holds(t, "TestMain") && m.printsFrames(t):
@@ -122,7 +122,20 @@ func (m *Module) LeaksUnseen() (lines []string) {
 				": an example prints its own stack, which must not change")
 		}
 	}
+	for _, weak := range store.SortedKeys(byWeak) {
+		lines = append(lines, fmt.Sprintf("%s in %s: package %s imports weak, whose pointers the garbage collector does "+
+			"not follow", unseen, firstOf(byWeak[weak]), weak))
+	}
 	return lines
+}
+
+// firstOf names the first packages, and how many more there are.
+func firstOf(packages []string) string {
+	const most = 3
+	if more := len(packages) - most; more > 0 {
+		return fmt.Sprintf("%s and %d more", strings.Join(packages[:most], ", "), more)
+	}
+	return strings.Join(packages, ", ")
 }
 
 // holds reports whether the package or its external tests declare a name.
@@ -174,14 +187,23 @@ func (ws *Workspace) addLeakProfile() error {
 	return nil
 }
 
-// usesWeak returns a package outside the standard library that imports package weak, or "". The
-// collector does not follow weak pointers: a goroutine that can be woken through one is marked as leaked, and
+// noteWeak sets in each test the package outside the standard library that imports package weak, if its binary has one.
+// The collector does not follow weak pointers: a goroutine that can be woken through one is marked as leaked, and
 // the runtime stops the process where it is woken.
-func usesWeak(pkgs []*listed) string {
+func noteWeak(tests []Test, pkgs []*listed) {
+	weak := map[string]bool{} // by import path, with the test that a variant of a package is for
+	binaries := map[string]*listed{}
 	for _, p := range pkgs {
-		if !p.Standard && slices.Contains(p.Imports, "weak") {
-			return p.ImportPath
+		weak[p.ImportPath] = !p.Standard && slices.Contains(p.Imports, "weak")
+		binaries[p.ImportPath] = p
+	}
+	for i := range tests {
+		if b := binaries[tests[i].Package+".test"]; b != nil {
+			for _, path := range b.Deps {
+				if weak[path] {
+					tests[i].weak, _, _ = strings.Cut(path, " [")
+				}
+			}
 		}
 	}
-	return ""
 }

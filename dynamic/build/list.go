@@ -28,6 +28,7 @@ type listed struct {
 	TestGoFiles  []string
 	XTestGoFiles []string
 	Imports      []string
+	Deps         []string // all that the package is built from
 	// The files that //go:embed puts into the package, and into its tests.
 	EmbedFiles, TestEmbedFiles, XTestEmbedFiles []string
 	Module                                      *struct {
@@ -42,7 +43,7 @@ type listed struct {
 }
 
 const listFields = "-json=ImportPath,Name,Dir,ForTest,DepOnly,Standard,Match,GoFiles,CgoFiles,TestGoFiles," +
-	"XTestGoFiles,Imports,EmbedFiles,TestEmbedFiles,XTestEmbedFiles,Module,Error,IgnoredGoFiles,InvalidGoFiles"
+	"XTestGoFiles,Imports,Deps,EmbedFiles,TestEmbedFiles,XTestEmbedFiles,Module,Error,IgnoredGoFiles,InvalidGoFiles"
 
 // listPackages returns the packages that patterns name and all that they, or their
 // tests too, depend on.

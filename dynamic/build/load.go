@@ -63,9 +63,6 @@ type Module struct {
 	// Cgo lists files that cgo translates, relative to Root: their accesses
 	// are not among the sites.
 	Cgo []string
-	// UsesWeak is a package outside the standard library that imports package weak, if the tests
-	// need one: their leaked goroutines are not asked for, though the go command could.
-	UsesWeak string
 
 	goTool gocmd.Command
 	// leaks reports whether test binaries can ask the collector for leaked goroutines, where they are
@@ -91,6 +88,9 @@ type Test struct {
 	None    bool   // it has no test files
 
 	internal bool // some test files are inside the package
+	// weak is a package outside the standard library that imports package weak, or "", among those that the tests are
+	// built from: their leaked goroutines are not asked for.
+	weak string
 }
 
 // Load finds the main modules around o.Dir and type-checks their packages as
@@ -124,17 +124,12 @@ func Load(ctx context.Context, o Options) (_ *Module, err error) {
 	}
 	m.vendored = sel.vendored
 	m.embedded = embedded(pkgs)
-	if m.leaks {
-		m.UsesWeak = usesWeak(pkgs)
-	}
-	if m.UsesWeak != "" {
-		m.leaks, m.leakSwitch = false, leakSwitch{}
-	}
 	for _, p := range sel.unusable { // the others are not stopped by it
 		m.Uncompiled += strings.TrimSpace(p.Error.Err) + "\n"
 	}
 	if !o.Programs {
 		m.Tests = sel.tests()
+		noteWeak(m.Tests, pkgs)
 	}
 	if err := m.typeCheck(ctx, sel, !o.Programs); err != nil {
 		return nil, err
