@@ -3,13 +3,19 @@ package cli
 import (
 	"bufio"
 	"errors"
+	"flag"
 	"fmt"
+	"maps"
 	"os"
+	"path/filepath"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/interlock-go/interlock/analyzers/finding"
 	"github.com/interlock-go/interlock/cmd/internal/progress"
 	"github.com/interlock-go/interlock/cmd/internal/report"
+	"github.com/interlock-go/interlock/cmd/internal/upward"
 	"github.com/interlock-go/interlock/dynamic/campaign/record"
 )
 
@@ -34,11 +40,99 @@ gaps and relations.`,
 }
 
 var campaignShowCommand = command{
-	name: "campaign show", args: "file", short: "print the campaigns of a record",
+	name: "campaign show", args: "[flags] file", short: "print the campaigns of a record, or a report of them",
 	long: `Show prints the campaigns of a record in the order in which they began, each with its findings and the run
-after which each was known.`,
-	examples: [][2]string{{"interlock campaign show campaign.db", "what it has"}},
-	options:  func() runner { return flagless(runCampaignShow) },
+after which each was known.
+
+With -format or -o, it writes a report of what the last campaign and the earlier ones of the same build and
+flags have found together, as test does. Call it in the module's folder, since the report quotes the source.`,
+	examples: [][2]string{
+		{"interlock campaign show campaign.db", "what it has"},
+		{"interlock campaign show -format text campaign.db", "the findings of all its runs"},
+		{"interlock campaign show -o html:page.html -o sarif:page.sarif campaign.db", "in other formats"},
+	},
+	own:     []string{"format", "o"},
+	options: func() runner { return new(campaignShowOptions) },
+}
+
+type campaignShowOptions struct{ reportFlags }
+
+func (o *campaignShowOptions) declare(fs *flag.FlagSet) {
+	o.reportFlags.declare(fs)
+	o.format = "" // a list of the campaigns
+	fs.Lookup("format").Usage = "print a report in this `format`: " + strings.Join(report.Formats(), ", ")
+}
+
+func (o *campaignShowOptions) run(c *call) int {
+	r, code := c.openOnly("campaign show")
+	if code != exitClean {
+		return code
+	}
+	if err := o.probe(); err != nil {
+		return c.usageOf(err)
+	}
+	all, err := r.Campaigns()
+	if err != nil {
+		return c.failed(err)
+	}
+	if o.format == "" {
+		if err := c.listCampaigns(all); err != nil {
+			return c.failed(err)
+		}
+	}
+	if o.format == "" && len(o.out) == 0 {
+		return exitClean
+	}
+	if len(all) == 0 {
+		return c.usage("%s has no campaign to report on", c.packages[0])
+	}
+	return o.report(c, all)
+}
+
+// report writes the report of the last campaign, with the earlier ones of its build and settings.
+func (o *campaignShowOptions) report(c *call, all []*record.Campaign) int {
+	last := all[len(all)-1]
+	root, err := moduleRoot()
+	if err != nil {
+		return c.failed(err)
+	}
+	r := c.newReport("campaign show", root, last.Module)
+	found := map[string]*finding.Finding{}
+	for _, of := range all {
+		if of != last && !slices.Contains(last.Earlier, of.ID) {
+			continue
+		}
+		s, err := of.Summary()
+		if err != nil {
+			return c.failed(err)
+		}
+		r.Coverage.Runs, r.Coverage.Asked = r.Coverage.Runs+s.Runs, r.Coverage.Asked+of.Runs
+		for _, f := range s.Findings {
+			found[f.Finding.ID] = f.Finding // what a later campaign says of it counts all runs
+		}
+	}
+	r.Findings = slices.Collect(maps.Values(found))
+	c.settle(r)
+	if o.format == "" {
+		err = o.out.Write(r)
+	} else {
+		err = c.emit(r, o.reportFlags)
+	}
+	if err != nil {
+		return c.unwritten(err)
+	}
+	return verdict(r, 0, false)
+}
+
+// moduleRoot returns the folder that files of findings are relative to: that of the go.work or go.mod around the
+// current one.
+func moduleRoot() (string, error) {
+	for _, name := range []string{"go.work", "go.mod"} {
+		if file, err := upward.Find(".", name); file != "" || err != nil {
+			return filepath.Dir(file), err
+		}
+	}
+	return filepath.Abs(".")
 }
 
 var campaignMergeCommand = command{
@@ -75,19 +169,12 @@ func (c *call) openOnly(command string) (*record.Record, int) {
 	return r, exitClean
 }
 
-func runCampaignShow(c *call) int {
-	r, code := c.openOnly("campaign show")
-	if code != exitClean {
-		return code
-	}
-	all, err := r.Campaigns()
-	if err != nil {
-		return c.failed(err)
-	}
+// listCampaigns prints a line for each campaign, and one for each of its findings.
+func (c *call) listCampaigns(all []*record.Campaign) error {
 	for _, of := range all {
 		s, err := of.Summary()
 		if err != nil {
-			return c.failed(err)
+			return err
 		}
 		state := "with runs left"
 		if of.Made > 0 {
@@ -95,15 +182,16 @@ func runCampaignShow(c *call) int {
 		}
 		fmt.Fprintf(c.stdout, "%s  %s  build %.12s  seed %d  %s in %s, %s\n", of.Began.UTC().Format(time.DateTime),
 			of.Module, of.Build, of.Seed, finding.OfRuns(s.Runs, of.Runs), processes(s.Processes), state)
-		for _, f := range s.Findings {
-			line := fmt.Sprintf("    run %d: %s %s: %s [%s]", f.Run, f.Code, f.Status, f.Title, f.ID)
+		for _, found := range s.Findings {
+			f := found.Finding
+			line := fmt.Sprintf("    run %d: %s %s: %s [%s]", found.Run, f.Code, f.Status, f.Title, f.ID)
 			fmt.Fprintln(c.stdout, report.Clean(line))
 		}
 	}
 	if len(all) == 0 {
 		fmt.Fprintln(c.stdout, "no campaign")
 	}
-	return exitClean
+	return nil
 }
 
 func processes(n int) string {

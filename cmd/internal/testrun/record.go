@@ -190,7 +190,13 @@ func (k *keeping) goOn(
 		return next(r)
 	}
 	r, err := k.make(ctx, c, cfg)
-	if err == nil && !r.Interrupted && c.Unkept == nil {
+	// What the last runs and the searches behind them have shown is kept, after an interrupt as well.
+	if r == nil || c.Unkept != nil {
+		return r, err
+	}
+	if isOver := err == nil && !r.Interrupted; !isOver {
+		c.Unkept = c.Found(max(r.Runs, r.Counted), k.shown(r))
+	} else if c.Unkept = c.Settle(r.Runs, k.shown(r)); c.Unkept == nil {
 		c.Unkept = c.Finish(r.Runs)
 	}
 	return r, err

@@ -398,23 +398,48 @@ func (c *Campaign) Finish(made int) error {
 	return c.record.explainedOrNil(err)
 }
 
-// Found records findings that are known behind a run. Those that were known before stay as they were.
+// Found records findings that are known behind a run. Those that were known before keep the run, and have the text of
+// now.
 func (c *Campaign) Found(run int, findings []*finding.Finding) error {
+	return c.record.within(func(tx *sql.Tx) error { return c.put(tx, run, findings) })
+}
+
+// Settle is [Campaign.Found] at the end: a finding that is not among these has become a part of another one, and goes.
+func (c *Campaign) Settle(run int, findings []*finding.Finding) error {
 	return c.record.within(func(tx *sql.Tx) error {
+		ids := []string{}
 		for _, f := range findings {
-			text, err := json.Marshal(f)
-			if err != nil {
-				return err
-			}
-			_, err = tx.Exec("INSERT OR IGNORE INTO findings (campaign, id, status, run, at, code, title, finding) "+
-				"VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
-				c.ID, f.ID, f.Status, run, time.Now().UnixNano(), f.Code, f.Title, string(text))
-			if err != nil {
-				return err
-			}
+			ids = append(ids, f.ID)
 		}
-		return nil
+		list, err := json.Marshal(ids)
+		if err != nil {
+			return err
+		}
+		_, err = tx.Exec("DELETE FROM findings WHERE campaign = ? AND id NOT IN (SELECT value FROM json_each(?))",
+			c.ID, string(list))
+		if err != nil {
+			return err
+		}
+		return c.put(tx, run, findings)
 	})
+}
+
+// put writes the rows of findings.
+func (c *Campaign) put(tx *sql.Tx, run int, findings []*finding.Finding) error {
+	for _, f := range findings {
+		text, err := json.Marshal(f)
+		if err != nil {
+			return err
+		}
+		_, err = tx.Exec("INSERT INTO findings (campaign, id, status, run, at, code, title, finding) "+
+			"VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO UPDATE SET code = excluded.code, title = excluded.title, "+
+			"finding = excluded.finding",
+			c.ID, f.ID, f.Status, run, time.Now().UnixNano(), f.Code, f.Title, string(text))
+		if err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // within does all of do in one transaction, or nothing.
@@ -435,10 +460,10 @@ type Summary struct {
 	Findings        []Found // in the order in which they were known
 }
 
-// Found is a finding, and behind which run it was known.
+// Found is a finding, and behind which run it was known, with the status that it has come to.
 type Found struct {
-	Run                     int
-	ID, Code, Status, Title string
+	Run     int
+	Finding *finding.Finding
 }
 
 // Summary returns the recorded state of the campaign.
@@ -449,17 +474,26 @@ func (c *Campaign) Summary() (s Summary, err error) {
 	if err != nil {
 		return s, c.record.explained(err)
 	}
-	rows, err := c.record.db.Query("SELECT run, id, code, status, title FROM findings WHERE campaign = ? "+
-		"ORDER BY at, id", c.ID)
+	rows, err := c.record.db.Query("SELECT run, finding FROM findings WHERE campaign = ? ORDER BY at, id", c.ID)
 	if err != nil {
 		return s, c.record.explained(err)
 	}
 	defer rows.Close()
+	at := map[string]int{} // of each finding, by id: it has a row for each status
 	for rows.Next() {
-		var f Found
-		if err := rows.Scan(&f.Run, &f.ID, &f.Code, &f.Status, &f.Title); err != nil {
+		f := Found{Finding: new(finding.Finding)}
+		var text string
+		if err := rows.Scan(&f.Run, &text); err != nil {
 			return s, c.record.explained(err)
 		}
+		if err := json.Unmarshal([]byte(text), f.Finding); err != nil {
+			return s, fmt.Errorf("%s: a finding of campaign %s is damaged (%w): %s", c.record.name, c.ID, err, afterDamage)
+		}
+		if i, known := at[f.Finding.ID]; known {
+			s.Findings[i] = f
+			continue
+		}
+		at[f.Finding.ID] = len(s.Findings)
 		s.Findings = append(s.Findings, f)
 	}
 	return s, c.record.explainedOrNil(rows.Err())
