@@ -89,11 +89,22 @@ func (c *campaign) bound(n int) {
 	if n == 1 && t.quiet > 0 {
 		most = min(left, child.Stretch(most, c.cfg.Budget))
 	}
-	c.progress(Event{
-		Kind: Bounded, Run: n, Runs: c.cfg.Runs, Elapsed: c.asLoaded(most),
-		// The rest of the time is for searches and replays.
-		Replays: c.asLoaded(max(t.allowed()-c.tests.Spent-most, t.kept())),
-	})
+	e := Event{Kind: Bounded, Run: n, Runs: c.cfg.Runs}
+	if further := c.furtherRuns(n); further > 0 {
+		e.Further, most = further, max(most, shortTime-c.monitored())
+	}
+	e.Elapsed = c.asLoaded(most + afterRuns(max(t.allowed()-c.tests.Spent-most, t.kept())))
+	c.progress(e)
+}
+
+// afterRuns is how long searches and replays may take where so much is left to them: the searches take three quarters
+// at most, and the replays as much as that leaves, or their least.
+func afterRuns(left time.Duration) time.Duration { return max(left, left*3/4+leastReplay) }
+
+// furtherRuns is how many runs may be made beyond those asked for, by what is known behind run n.
+func (c *campaign) furtherRuns(n int) int {
+	left := int((shortTime - c.monitored()) / max(c.result.PerRun, time.Millisecond))
+	return min(n+left, mostShort) - c.time.asked
 }
 
 // asLoaded converts a time on the idle machine into the time on the machine with its other work.
@@ -103,8 +114,8 @@ func (c *campaign) asLoaded(d time.Duration) time.Duration {
 
 // goesOn reports whether one more run is made behind run n, beyond those asked for.
 func (c *campaign) goesOn(n int) bool {
-	monitored, cpu := c.tests.Spent-c.time.plain-c.time.exact, c.tests.CPU-c.time.unmonitored
-	if n >= mostShort || monitored+c.result.PerRun > shortTime || cpu+cpu/time.Duration(n) > shortCPU {
+	cpu := c.tests.CPU - c.time.unmonitored
+	if n >= mostShort || c.monitored()+c.result.PerRun > shortTime || cpu+cpu/time.Duration(n) > shortCPU {
 		return false
 	}
 	c.finish()
@@ -114,13 +125,14 @@ func (c *campaign) goesOn(n int) bool {
 // perRun is how long a run is taken to last behind run n: as the mean of those that made noise, or else as the one
 // that made none.
 func (c *campaign) perRun(n int) time.Duration {
-	t := &c.time
-	monitored := c.tests.Spent - t.plain - t.exact
-	if t.quiet > 0 && n > 1 {
-		return (monitored - t.quiet) / time.Duration(n-1)
+	if c.time.quiet > 0 && n > 1 {
+		return (c.monitored() - c.time.quiet) / time.Duration(n-1)
 	}
-	return monitored / time.Duration(n)
+	return c.monitored() / time.Duration(n)
 }
+
+// monitored is how long the monitored runs have taken so far.
+func (c *campaign) monitored() time.Duration { return c.tests.Spent - c.time.plain - c.time.exact }
 
 // kept is the part of the time of a bounded campaign that is kept for replays.
 func (s *spending) kept() time.Duration {

@@ -120,17 +120,29 @@ func TestShortRunsGoOn(t *testing.T) {
 	}
 }
 
-// A line before the runs says how long they take, and the replays behind them.
-func TestBoundNamesReplays(t *testing.T) {
-	var e Event
-	cam := &campaign{
-		cfg:    &Config{Runs: 10, Bounded: true, Progress: func(got Event) { e = got }},
-		result: &Result{}, tests: &recorded.Runner{Spent: 22 * time.Second},
-		time: spending{plain: 10 * time.Second, exact: 10 * time.Second, asked: 10},
-	}
-	cam.bound(1)
-	// 3 times 10 s and 30 s, of which 20 are spent: a fifth of 40 s is less than what is kept at least.
-	if e.Kind != Bounded || e.Replays < leastReplay || e.Elapsed <= 0 {
-		t.Errorf("%+v: want a time for the runs, and %v for replays", e, leastReplay)
+// What is announced bounds what comes: the runs asked for, those made beyond them while they confirm nothing, the
+// searches and the replays.
+func TestBoundNamesAllThatComes(t *testing.T) {
+	for _, c := range []struct {
+		name          string
+		first         time.Duration // that the first monitored run has taken
+		further       int
+		least, atMost time.Duration
+	}{
+		// Of 3 times 10 s and 30 s, 22 s are spent. Behind the runs 10 s are kept, of which searches take three quarters at
+		// most, and the replays have 10 s in any case.
+		{"long runs", 2 * time.Second, 0, 38 * time.Second, 50 * time.Second},
+		{"short runs", 20 * time.Millisecond, 50, 40 * time.Second, 42 * time.Second},
+	} {
+		var e Event
+		cam := &campaign{
+			cfg:    &Config{Runs: 10, Bounded: true, Progress: func(got Event) { e = got }},
+			result: &Result{}, tests: &recorded.Runner{Spent: 20*time.Second + c.first},
+			time: spending{plain: 10 * time.Second, exact: 10 * time.Second, asked: 10},
+		}
+		cam.bound(1)
+		if e.Kind != Bounded || e.Further != c.further || e.Elapsed < c.least || e.Elapsed > c.atMost {
+			t.Errorf("%s: %+v: want %v to %v, and %d further runs", c.name, e, c.least, c.atMost, c.further)
+		}
 	}
 }

@@ -77,7 +77,7 @@ func (c *campaign) ended(ctx context.Context, err error) error {
 // were built from; locks are the uses of locks there. Such findings have no replay
 // command. If there is no evidence file, no process has run.
 func Gather(cfg Config, locks map[uint64]LockUse, file string) (*Result, error) {
-	c := &campaign{cfg: &cfg, result: &Result{}, seen: newTally(cfg.Plan, cfg.Workspace.Module.Packages)}
+	c := &campaign{cfg: &cfg, result: &Result{Engine: "watch"}, seen: newTally(cfg.Plan, cfg.Workspace.Module.Packages)}
 	c.seen.deadlocks = deadlock.New(func() map[uint64]LockUse { return locks })
 	f, err := os.Open(file)
 	switch {

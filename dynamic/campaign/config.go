@@ -136,8 +136,8 @@ type Event struct {
 	Seed    uint64        // of this run
 	Package string        // PackageDone, Caught
 	Outcome Outcome       // Measured, PackageDone
-	Elapsed time.Duration // Measured, PackageDone
-	Replays time.Duration // Bounded: how long those of findings may take behind the runs
+	Elapsed time.Duration // Measured, PackageDone; Bounded, Estimated and Replaying: at most, of all that is left to do
+	Further int           // Bounded: runs that are made beyond Runs, at most, while these confirm nothing
 	// Limit is the test timeout of the run (RunStarted, Measuring), or the time that a run of the
 	// package may take (Measured); 0 is none.
 	Limit time.Duration
@@ -166,11 +166,12 @@ const (
 	PackageDone EventKind = "package"
 	ExactDone   EventKind = "exact" // a package's tests have run under the happens-before engine
 	Caught      EventKind = "caught"
-	Comparing   EventKind = "compare"  // runs that split section Run of Runs are compared with others
-	Isolating   EventKind = "isolate"  // place Run of Runs is tried: whether a test fails where goroutines are held there
-	Replaying   EventKind = "replay"   // the replay command of finding Run of Runs is tried
-	Weakened    EventKind = "weakened" // the tests of a package depend on timing
-	Bounded     EventKind = "bounded"  // run Run is made, and those up to Runs are to take Elapsed at most
+	Comparing   EventKind = "compare"   // runs that split section Run of Runs are compared with others
+	Isolating   EventKind = "isolate"   // place Run of Runs is tried: whether a test fails where goroutines are held there
+	Replaying   EventKind = "replay"    // the replay command of finding Run of Runs is tried
+	Weakened    EventKind = "weakened"  // the tests of a package depend on timing
+	Bounded     EventKind = "bounded"   // run Run is made, and what comes behind it is to take Elapsed at most
+	Estimated   EventKind = "estimated" // run Run is made, and those up to Runs take about Elapsed, if they are like it
 )
 
 // Result is the result of a campaign, so far if it was interrupted. As JSON

@@ -51,6 +51,8 @@ func Exact(ctx context.Context, cfg Config) (*Result, error) {
 			break
 		}
 		c.result.Runs, c.result.Counted = run, run
+		c.progress(Event{Kind: Estimated, Run: run, Runs: cfg.Runs,
+			Elapsed: time.Duration(cfg.Runs-run) * c.asLoaded(c.tests.Spent) / time.Duration(run)})
 		if e.finishExact(); cfg.AfterRun != nil && cfg.AfterRun(c.result) != GoOn {
 			break
 		}

@@ -177,6 +177,7 @@ func (s *isolation) failsAt(ctx context.Context, at arm.Visit, order int) ([]cro
 	}
 	if len(found) == 0 {
 		s.unclear[at]++
+		s.noteStore(at, failed)
 	}
 	return found[:min(len(found), mostCrossings)], nil
 }

@@ -86,7 +86,7 @@ func (c *campaign) isolationJobs() (jobs []isolationJob) {
 			// They fail without noise, too, or nothing is known of their goroutines.
 		case f == nil && len(pkg.learned.gaps) > 0 && !c.isConfirmed(pkg, ""):
 			jobs = append(jobs, isolationJob{index: i, limit: probeLimit + c.time.exact})
-		case f != nil && (f.Outcome == Failed || f.Outcome == Panicked):
+		case f != nil:
 			for _, test := range c.testsToIsolate(pkg) {
 				if !c.isConfirmed(pkg, test) {
 					jobs = append(jobs, isolationJob{index: i, test: test, fails: true, limit: isolateLimit})
@@ -104,10 +104,13 @@ func (c *campaign) isolationJobs() (jobs []isolationJob) {
 	return jobs
 }
 
-// isConfirmed reports whether a finding may say why a test of the package fails; any test, where none is named.
+// isConfirmed reports whether a finding may say why a test of the package fails; any test, where none is named. A
+// goroutine that waits for ever for what nobody sends is a symptom: a test that fails and ends has a cause of its own,
+// which may be the cause of both.
 func (c *campaign) isConfirmed(pkg *PackageResult, test string) bool {
 	return slices.ContainsFunc(c.result.Findings, func(f *finding.Finding) bool {
-		if f.Status != finding.Confirmed || f.Evidence.Test != pkg.Package {
+		isSymptom := f.Evidence.Blocked != "" && !strings.HasPrefix(string(f.Code), "IL3")
+		if f.Status != finding.Confirmed || f.Evidence.Test != pkg.Package || isSymptom && pkg.UnderNoiseFirst != nil {
 			return false
 		}
 		shownBy := testOf(f)
@@ -120,12 +123,12 @@ func (c *campaign) choosesTest() bool {
 	return !strings.Contains(strings.Join(goFlags(c.cfg), " "), "-run=")
 }
 
-// testsToIsolate returns the tests that fail under noise, as patterns: "" is all of them.
+// testsToIsolate returns the tests that fail under noise and end, as patterns: "" is all of them.
 func (c *campaign) testsToIsolate(pkg *PackageResult) []string {
-	if len(pkg.Tests) == 0 || !c.choosesTest() {
+	if len(pkg.ended) > 0 && !c.choosesTest() {
 		return []string{""}
 	}
-	return pkg.Tests
+	return pkg.ended
 }
 
 // isolateJob makes one search, and takes up what it has found, or what is known of a test that stays unexplained.

@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/interlock-go/interlock/analyzers/finding"
 	"github.com/interlock-go/interlock/dynamic/campaign/internal/crossing"
 	"github.com/interlock-go/interlock/dynamic/campaign/internal/recorded"
 	"github.com/interlock-go/interlock/dynamic/campaign/internal/stacktext"
@@ -17,11 +18,12 @@ import (
 // isolatedRun is the result of one run with a pause.
 type isolatedRun struct {
 	failed   bool
-	held     bool     // a goroutine was
-	unusable bool     // nothing follows from it: nobody was held, no other goroutine came, or one was not kept away
-	panicked int64    // the goroutine that has ended the process by an error of the runtime in the program's code
-	tests    []string // that failed
-	said     string   // how
+	held     bool            // a goroutine was
+	unusable bool            // nothing follows from it: nobody was held, no other goroutine came, or one was not kept away
+	panicked int64           // the goroutine that has ended the process by an error of the runtime in the program's code
+	failedAt []finding.Frame // its stack
+	tests    []string        // that failed
+	said     string          // how
 	seed     uint64
 	reached  map[uint32]bool
 	steps    []crossing.Step
@@ -70,7 +72,7 @@ func (s *isolation) read(p *testproc.Process, records []evidence.Record, places 
 	r.failed = fails && excuse == ""
 	panicked, ok := stacktext.PanicOf(p.Crash)
 	if ok && strings.HasPrefix(panicked.Message, "runtime error: ") && s.isOurs(panicked.Goroutine.Stack[0].File) {
-		r.panicked = panicked.Goroutine.ID
+		r.panicked, r.failedAt = panicked.Goroutine.ID, panicked.Goroutine.Stack
 	}
 	// A run that waits for other goroutines counts only if one of them comes.
 	came, late := !strings.Contains(places, "near=") && !strings.Contains(places, "out="), false

@@ -11,6 +11,7 @@ import (
 
 	"github.com/interlock-go/interlock/analyzers/finding"
 	"github.com/interlock-go/interlock/dynamic/campaign/arm"
+	"github.com/interlock-go/interlock/dynamic/campaign/internal/crossing"
 )
 
 // Unexplained is a test that fails under noise alone, and for which no search has found why.
@@ -18,6 +19,7 @@ type Unexplained struct {
 	Test   string   // "" is all of the package
 	Places []string // before which a pause makes it fail, each with its rate, the most often first
 	Said   string   // how it fails then, or ""
+	Stored string   // which store of another goroutine the value is of that it fails by, or ""
 	// Replay is a command under which it fails, Hits of the Runs that were tried.
 	Replay     string
 	Hits, Runs int
@@ -32,8 +34,8 @@ func (u *Unexplained) String() string {
 		test += " fail"
 	}
 	if len(u.Places) > 0 {
-		text = fmt.Sprintf("with a pause of %v, %s %s%s, and no access of another goroutine was found to be why; ",
-			pauseLength, test, strings.Join(u.Places, ", "), after(u.Said))
+		text = fmt.Sprintf("with a pause of %v, %s %s%s%s, and no access of another goroutine was found to be why; ",
+			pauseLength, test, strings.Join(u.Places, ", "), after(u.Said), u.Stored)
 	}
 	text += "replay: " + u.Replay
 	if u.Runs > 0 {
@@ -48,8 +50,9 @@ const mostPlaces = 3
 // failuresAt is how often a test has failed with a pause at one place.
 type failuresAt struct {
 	failures
-	seed uint64 // of the latest of them
-	said string
+	seed   uint64 // of the latest of them
+	said   string
+	stored string // see Unexplained
 }
 
 // countAt takes up a run with a pause at a place.
@@ -67,6 +70,17 @@ func (s *isolation) countAt(at arm.Visit, r *isolatedRun) {
 	}
 }
 
+// noteStore takes up which store of another goroutine the value is of that a run fails by, where its steps show that.
+func (s *isolation) noteStore(at arm.Visit, r *isolatedRun) {
+	read, store, ok := crossing.LastStore(r.steps, r.panicked, r.failedAt)
+	if !ok || r.panicked == 0 || s.seenAt[at] == nil {
+		return
+	}
+	of, by := s.seen.access(s.cfg, side(&read)), s.seen.access(s.cfg, side(&store))
+	s.seenAt[at].stored = fmt.Sprintf(" (another goroutine has stored the value of %s last, at %s:%d in %s)", of.Expr,
+		by.Position.File, by.Position.Line, by.Function)
+}
+
 // leaveUnexplained takes up that the test fails and nothing is known to be why, with a command that shows it again: at
 // the place where a pause makes it fail most often, or else as in the run in which it has failed.
 func (s *isolation) leaveUnexplained(ctx context.Context) {
@@ -81,7 +95,7 @@ func (s *isolation) leaveUnexplained(ctx context.Context) {
 	switch f := s.pkg.UnderNoiseFirst; {
 	case len(places) > 0:
 		best := s.seenAt[places[0]]
-		r.seed, r.pause, u.Said = best.seed, s.seen.pauseText(places[0]), best.said
+		r.seed, r.pause, u.Said, u.Stored = best.seed, s.seen.pauseText(places[0]), best.said, best.stored
 	case f != nil:
 		r.seed, r.strength = f.Seed, f.Strength
 	default:

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"path/filepath"
 	"slices"
+	"time"
 
 	"github.com/maruel/panicparse/v2/stack"
 
@@ -120,8 +121,9 @@ func (c *campaign) judge(
 	if n == 1 && p.Outcome == Passed && pkg.PlainFailure != nil {
 		c.show(true, pkg.plainReport) // a test that fails without the monitor fails
 	} else if p.Outcome != CutShort {
-		news := pkg.First == nil || underNoise && pkg.UnderNoise == 0
-		c.show(n == 1 || p.Outcome != Passed && news, c.report(p, b.Package))
+		news := p.Outcome != Passed && (pkg.First == nil || underNoise && pkg.UnderNoise == 0)
+		c.show(news && underNoise, c.labelOf(n, strength))
+		c.show(n == 1 || news, c.report(p, b.Package))
 	}
 	switch p.Outcome {
 	case Passed:
@@ -149,6 +151,16 @@ func (c *campaign) judge(
 	case ctx.Err() == nil:
 		c.blameNoise(pkg, failure, p)
 	}
+}
+
+// labelOf returns the line that stands before the output of run n where the tests fail as they did not without noise: a
+// reader is not to take the failure for one that go test shows.
+func (c *campaign) labelOf(n, strength int) []byte {
+	made := fmt.Sprintf("noise of about %v", time.Duration(strength)*time.Microsecond)
+	if c.cfg.purpose(n) == measuring {
+		made = "the monitor and no noise"
+	}
+	return fmt.Appendf(nil, "*** Run %d had %s: the tests fail in it as they did not without.\n", n, made)
 }
 
 // maxRepeats is how often runs of a package that Interlock has ended are made again;
@@ -221,15 +233,28 @@ func (c *campaign) blameNoise(pkg *PackageResult, f *Failure, p *testproc.Proces
 	if pkg.UnderNoise++; pkg.UnderNoise == 1 {
 		pkg.UnderNoiseFirst = f
 	}
-	for _, t := range p.FailedTests() {
-		if !slices.Contains(pkg.plainTests, t) && !slices.Contains(pkg.Tests, t) {
-			pkg.Tests = append(pkg.Tests, t)
+	named := slices.DeleteFunc(p.FailedTests(), func(t string) bool { return slices.Contains(pkg.plainTests, t) })
+	pkg.Tests = withMore(pkg.Tests, named)
+	if p.Outcome == Failed || p.Outcome == Panicked {
+		if len(named) == 0 {
+			named = []string{""}
 		}
+		pkg.ended = withMore(pkg.ended, named)
 	}
 	explained := len(c.seen.bugs[pkg.Package]) > 0 && !pkg.sparing(f.Run)
 	if !explained && !c.spareClockTests(pkg, p, f) {
 		c.weaken(pkg, f)
 	}
+}
+
+// withMore returns the names with the further ones that it lacks.
+func withMore(names, further []string) []string {
+	for _, name := range further {
+		if !slices.Contains(names, name) {
+			names = append(names, name)
+		}
+	}
+	return names
 }
 
 // weaken has later runs of the package make less noise than the one that failed.

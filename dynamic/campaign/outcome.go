@@ -86,6 +86,7 @@ type PackageResult struct {
 	bearable       int             // strength that tests which count on time can stand
 	clockTests     map[string]bool // those that may count on time
 	plainTests     []string        // that failed without noise
+	ended          []string        // that failed under noise alone in a run that ended by itself; "" where none is named
 	plainOthers    Outcome         // how the tests that do not hang went without noise, where some do; else ""
 	plainReport    []byte          // the output of the run before all others, if it failed
 	share          float64         // of a processor that it used

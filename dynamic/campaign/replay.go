@@ -208,14 +208,15 @@ func (c *campaign) measureReplays(ctx context.Context) {
 	for i := range all {
 		commands[all[i].replay] = true
 	}
-	c.time.end = time.Now().Add(c.replayTime(len(commands)))
+	most := c.replayTime(len(commands))
+	c.time.end = time.Now().Add(most)
 	isOver := func() bool { return c.cfg.Replays <= 0 || ctx.Err() != nil || time.Now().After(c.time.end) }
 	var left []*shown
 	for i := range all {
 		if isOver() {
 			return
 		}
-		c.progress(Event{Kind: Replaying, Run: i + 1, Runs: len(all), Package: all[i].replay.pkg})
+		c.progress(Event{Kind: Replaying, Run: i + 1, Runs: len(all), Package: all[i].replay.pkg, Elapsed: most})
 		c.shareReplays(len(all) - i)
 		s := &all[i]
 		if c.measureReplay(ctx, s, c.waysToReplay(s)); s.Evidence.ReplayHits == 0 && s.replay.test != "" {

@@ -232,13 +232,16 @@ func writeKey[M ~map[K]V, K comparable, V any](m M, k K, site uint32) {
 //go:norace
 func filtered(p unsafe.Pointer) bool { return filter.bits>>(uintptr(p)>>3&63)&1 != 0 }
 
-// openKey is mapkey.Of while sections are open, else nobody asks.
+// openKey is mapkey.Of while somebody asks for keys.
 func openKey[K comparable](k K) uint64 {
-	if atomic.LoadUint64(&sectionGate.open) == 0 {
+	if !asksForKeys() {
 		return 0
 	}
 	return mapkey.Of(k)
 }
+
+// asksForKeys reports whether sections are open, or the steps of the run are written.
+func asksForKeys() bool { return atomic.LoadUint64(&sectionGate.open) != 0 || isolation.writes }
 
 // The operations below access a part of a slice: copy as many elements as the
 // shorter operand has, append those behind the end.

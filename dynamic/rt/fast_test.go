@@ -4,6 +4,8 @@ import (
 	"sync/atomic"
 	"testing"
 	"unsafe"
+
+	"github.com/interlock-go/interlock/dynamic/rt/mapkey"
 )
 
 var keepShared any
@@ -162,4 +164,16 @@ func TestMayMeet(t *testing.T) {
 	check(between, 8, true)
 	closeSection(o.index())
 	check(between, 8, false)
+}
+
+// Keys are numbered while the steps of a run are written: two entries of a map are two variables there.
+func TestKeysOfSteps(t *testing.T) {
+	if openKey("a") != 0 {
+		t.Error("a key is numbered that nobody asks for")
+	}
+	isolation.writes = true
+	defer func() { isolation.writes = false }()
+	if a, b := openKey("a"), openKey("b"); mapkey.Of("a") != 0 && (a == b || a != openKey("a")) {
+		t.Errorf("keys %d and %d", a, b)
+	}
 }

@@ -2,7 +2,6 @@ package rt
 
 import (
 	"sync"
-	"sync/atomic"
 	"unsafe"
 
 	"github.com/interlock-go/interlock/dynamic/rt/mapkey"
@@ -60,7 +59,7 @@ func SMWK[K any](m *sync.Map, k K, site uint32) *sync.Map {
 //go:noinline
 func beforeEntry(m *sync.Map, k any, site uint32, what mode) {
 	key := uint64(0)
-	if atomic.LoadUint64(&sectionGate.open) != 0 { // else nobody asks
+	if asksForKeys() {
 		key, _ = mapkey.OfAny(k)
 	}
 	beforeElement(unsafe.Pointer(m), key, site, what)

@@ -222,6 +222,8 @@ func (a *auditing) tests(pl *planner.Planned) error {
 	}
 	// The rest of the time is for patches.
 	left := time.Until(a.deadline)
+	a.progress.Line("at most about %s for the tests of all packages, and at least %s for patches",
+		testrun.InWords(left*3/4), testrun.InWords(left/4))
 	a.ran, err = a.audit.Runs(a.ctx, audit.RunOptions{
 		Built: built, Settings: s, Progress: a.progress, Deadline: a.deadline.Add(-left / 4),
 		Config: campaign.Config{TestFlags: a.flags.Binary, Timeout: a.flags.Timeout, OnlyFlag: "-only", HoldFlag: "-hold",

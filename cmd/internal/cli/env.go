@@ -119,8 +119,9 @@ func (o *envOptions) prepare(c *call) (*lastingBuild, int) {
 		c.progress.Clear()
 		return nil, c.failed(err)
 	}
-	c.progress.Say("preparing the instrumented build")
+	prepared := c.progress.Working("preparing the instrumented build")
 	ws, err := build.PrepareLasting(c.ctx, o.folder, pl.Module, pl.Plan)
+	prepared()
 	c.progress.Clear()
 	if err != nil {
 		return nil, c.failed(err)
@@ -161,7 +162,7 @@ func (m *lastingBuild) export(w io.Writer, vars []string) {
 
 // build has the go command build a monitored program.
 func (m *lastingBuild) build(c *call, program string, packages []string) error {
-	c.progress.Say("building the program")
+	defer c.progress.Working("building the program")()
 	args := slices.Concat([]string{"build", "-o", program}, c.buildFlags(), packages)
 	cmd := exec.CommandContext(c.ctx, "go", args...)
 	cmd.Env = append(os.Environ(), m.builds...)

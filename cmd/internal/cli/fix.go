@@ -388,64 +388,48 @@ func idsOf(group []*finding.Finding) []string {
 	return ids
 }
 
-// alike returns that the fate of f is also that of other findings, which one patch was to correct with it: the reasons
-// may name the place of any of them.
-func alike(findings []*finding.Finding, f *finding.Finding) string {
-	var others []string
-	for _, g := range findings {
-		if g.Fix == f.Fix && g != f {
-			at := "?"
-			if places := g.Places(); len(places) > 0 {
-				at = fmt.Sprintf("%s:%d", places[0].File, places[0].Line)
-			}
-			if !slices.Contains(others, at) {
-				others = append(others, at)
-			}
-		}
+// fateOf returns what became of a finding, in lines.
+func (o *fixOptions) fateOf(f *finding.Finding) string {
+	fix := f.Fix
+	switch {
+	case fix == nil && o.cut:
+		return fmt.Sprintf("no patch was made in the budget of %v a package: more needs a larger -budget", o.time)
+	case fix == nil:
+		return "no patch was made"
+	case fix.Withheld != "":
+		return "no patch:\n    " + strings.ReplaceAll(fix.Withheld, "\n", "\n    ")
 	}
-	const most = 5
-	switch n := len(others) - most; {
-	case len(others) == 0:
-		return ""
-	case n > 0:
-		others = append(others[:most], fmt.Sprintf("at %d more places", n))
+	fate := fmt.Sprintf("patched by %s, %s; checked: %s", fix.Strategy, fix.Verdict, strings.Join(fix.Checked, ", "))
+	if !o.isTaken(fix) {
+		fate = fmt.Sprintf("draft by %s, not applied; checked: %s", fix.Strategy, strings.Join(fix.Checked, ", "))
 	}
-	return " that corrects this and what is at " + strings.Join(others, ", ")
+	for _, d := range fix.Doubts {
+		fate += "\n    doubt: " + d.Text
+	}
+	for _, n := range fix.Notes {
+		fate += "\n    note: " + n
+	}
+	for _, why := range fix.Rejected {
+		fate += "\n    not " + strings.ReplaceAll(why, "\n", "\n        ")
+	}
+	return fate
 }
 
 // finish reports the outcome of each finding, and returns the exit code.
 func (o *fixOptions) finish(c *call, r *report.Report, testsFailed bool) int {
 	c.settle(r)
-	// One line a finding, and its fate below it.
+	// One line a finding, and below those of one cause that have one fate, this fate.
 	left := 0
-	for _, f := range r.Findings {
-		fate := "no patch was made"
-		if o.cut {
-			fate = fmt.Sprintf("no patch was made in the budget of %v a package: more needs a larger -budget", o.time)
-		}
-		switch fix := f.Fix; {
-		case fix == nil:
-		case fix.Withheld != "":
-			fate = "no patch" + alike(r.Findings, f) + ":\n    " + strings.ReplaceAll(fix.Withheld, "\n", "\n    ")
-		default:
-			fate = fmt.Sprintf("patched by %s, %s; checked: %s", fix.Strategy, fix.Verdict, strings.Join(fix.Checked, ", "))
-			if !o.isTaken(fix) {
-				fate = fmt.Sprintf("draft by %s, not applied; checked: %s", fix.Strategy, strings.Join(fix.Checked, ", "))
+	for _, cause := range r.Causes() {
+		for i, f := range cause {
+			if o.failOn.counts(f) && !(o.write && o.isTaken(f.Fix)) {
+				left++
 			}
-			for _, d := range fix.Doubts {
-				fate += "\n    doubt: " + d.Text
-			}
-			for _, n := range fix.Notes {
-				fate += "\n    note: " + n
-			}
-			for _, why := range fix.Rejected {
-				fate += "\n    not " + strings.ReplaceAll(why, "\n", "\n        ")
+			fmt.Fprintln(c.stderr, report.Clean(r.Line(f)))
+			if i+1 == len(cause) || cause[i+1].Fix != f.Fix {
+				fmt.Fprintf(c.stderr, "    %s\n", harmless(o.fateOf(f)))
 			}
 		}
-		if o.failOn.counts(f) && !(o.write && o.isTaken(f.Fix)) {
-			left++
-		}
-		fmt.Fprintf(c.stderr, "%s\n    %s\n", report.Clean(r.Line(f)), harmless(fate))
 	}
 	// Short output needs a sentence about its meaning.
 	switch {

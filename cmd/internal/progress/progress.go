@@ -23,7 +23,7 @@ type Reporter struct {
 	wrote string    // guarded by mu; the last line of a log
 	last  time.Time // guarded by mu; of that line
 	drawn int       // guarded by mu; width of the bar on the terminal
-	works int       // guarded by mu; calls of Working that have not ended
+	works bool      // guarded by mu; between an outermost call of Working and its end
 }
 
 // New returns a reporter that writes to w.
@@ -64,16 +64,16 @@ func (p *Reporter) tick() {
 
 // Working is [Reporter.Say] for long work that reports little on the way: until the
 // function that it returns is called, a log gets a line every few seconds, with the
-// last text of At or Say. Short work leaves no line.
+// last text of At or Say. Short work leaves no line. A call within other work names only the step.
 func (p *Reporter) Working(what string) (done func()) {
 	p.Say(what)
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.state, p.last = what, p.now()
-	if p.terminal {
+	p.state = what
+	if p.works || p.terminal {
 		return func() {}
 	}
-	p.works++
+	p.works, p.last = true, p.now()
 	// The log is written to from time to time until the work is done.
 	stop, ended := make(chan struct{}), make(chan struct{})
 	go func() {
@@ -93,7 +93,7 @@ func (p *Reporter) Working(what string) (done func()) {
 		close(stop)
 		<-ended
 		p.mu.Lock()
-		p.works--
+		p.works = false
 		p.mu.Unlock()
 	}
 }
@@ -105,7 +105,7 @@ func (p *Reporter) Say(what string) {
 	switch {
 	case p.terminal:
 		p.draw(what)
-	case p.works > 0:
+	case p.works:
 		p.state = what
 	}
 }

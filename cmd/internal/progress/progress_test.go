@@ -155,3 +155,37 @@ func TestWorkingPassesOnWhatIsSaid(t *testing.T) {
 		t.Errorf("got %q", buf.String())
 	}
 }
+
+// Work within other work neither postpones the next line nor ends the lines of the outer one.
+func TestWorkingWithinWork(t *testing.T) {
+	var buf bytes.Buffer
+	p := New(&buf)
+	p.every = time.Millisecond
+	waitFor := func(text string) {
+		t.Helper()
+		for deadline := time.Now().Add(time.Minute); ; time.Sleep(time.Millisecond) {
+			p.mu.Lock()
+			has := strings.Contains(buf.String(), text)
+			p.mu.Unlock()
+			if has {
+				return
+			}
+			if time.Now().After(deadline) {
+				t.Fatalf("no %q in a minute", text)
+			}
+		}
+	}
+	outer := p.Working("outer")
+	waitFor("interlock: outer\n")
+	inner := p.Working("inner")
+	waitFor("interlock: inner\n")
+	inner()
+	p.Say("outer again")
+	waitFor("interlock: outer again\n")
+	outer()
+	p.Say("not for logs")
+	time.Sleep(10 * time.Millisecond)
+	if strings.Contains(buf.String(), "not for logs") {
+		t.Errorf("a line came behind the end: %s", buf.String())
+	}
+}

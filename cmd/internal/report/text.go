@@ -515,7 +515,7 @@ func (r *Report) inRuns() string {
 	switch c := r.Coverage; {
 	case c.Asked == 0:
 		return ""
-	case c.Monitored == 0 && c.Runs > 0 && c.Engine != "hb" && c.Engine != "race":
+	case c.Monitored == 0 && c.Runs > 0 && c.Engine == "watch":
 		return ": there is no access to monitor"
 	case c.Runs == 0 && r.Count(finding.Confirmed) > 0: // by the tests alone, which hang or end the process
 		return " before the first of " + Count(c.Asked, "run")
@@ -535,6 +535,9 @@ func sites(c Coverage) string {
 	s := fmt.Sprintf("%d accesses: %d monitored", c.Sites, c.Monitored)
 	if c.Sites == 1 {
 		s = fmt.Sprintf("1 access: %d monitored", c.Monitored)
+	}
+	if 2*c.Monitored < c.Sites {
+		s += " (`interlock plan` lists why the others are not)"
 	}
 	if c.Runs > 0 {
 		s += fmt.Sprintf(", %d of them reached, %d watched", c.Reached, c.Watched)

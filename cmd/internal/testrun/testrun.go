@@ -91,6 +91,7 @@ func (b *Built) Close() error {
 // if there is an error.
 func Run(ctx context.Context, p *progress.Reporter, pl *planner.Planned, s Settings, cfg campaign.Config,
 	out io.Writer) (*Done, error) {
+	defer p.Working("preparing the instrumented build")()
 	b, err := Build(ctx, p, pl, s)
 	if b == nil {
 		return nil, err
@@ -105,10 +106,15 @@ func Run(ctx context.Context, p *progress.Reporter, pl *planner.Planned, s Setti
 		reportTimeout(p, &cfg, s.Verbose, "noise takes")
 	}
 	err = d.recorded(ctx, p, s, cfg, b.Campaign)
-	if r := d.Result; err == nil && s.Bounded && !r.Interrupted && r.PerRun > 0 {
+	if r := d.Result; err == nil && s.Bounded && !r.Interrupted && r.PerRun > 0 && showsMoreByRuns(d) {
 		p.Line("%s", moreRuns(d.Result, s.Runs))
 	}
 	return d, err
+}
+
+// showsMoreByRuns reports whether a further run may show what none has: some access or lock is monitored.
+func showsMoreByRuns(d *Done) bool {
+	return d.Result.Coverage.Monitored > 0 || len(campaign.LockUses(d.Planned.Module.Packages)) > 0
 }
 
 // moreRuns returns a sentence on the time that as many more runs would take. Of a campaign that was bounded by time it
@@ -116,15 +122,15 @@ func Run(ctx context.Context, p *progress.Reporter, pl *planner.Planned, s Setti
 func moreRuns(r *campaign.Result, asked int) string {
 	if r.Unmade > 0 {
 		return fmt.Sprintf("%d of %s made in the time of a default run, as one with noise takes about %s: "+
-			"-runs=%d makes them all, in about %s", r.Runs, progress.Count(asked, "run"), inWords(r.PerRun), asked,
-			inWords(time.Duration(asked)*r.PerRun))
+			"-runs=%d makes them all, in about %s", r.Runs, progress.Count(asked, "run"), InWords(r.PerRun), asked,
+			InWords(time.Duration(asked)*r.PerRun))
 	}
 	return fmt.Sprintf("%s: -runs=%d, about %s", progress.Count(asked, "more run"), r.Runs+asked,
-		inWords(time.Duration(asked)*r.PerRun))
+		InWords(time.Duration(asked)*r.PerRun))
 }
 
-// inWords rounds a time that was estimated.
-func inWords(d time.Duration) string {
+// InWords rounds a time that was estimated.
+func InWords(d time.Duration) string {
 	if d < 2*time.Minute {
 		return fmt.Sprintf("%d s", max(1, int(d.Round(time.Second).Seconds())))
 	}
@@ -133,7 +139,7 @@ func inWords(d time.Duration) string {
 
 // Build builds the tests of the plan pl. It uses Vet, Exact and Verbose of s. The caller closes the result in any case.
 func Build(ctx context.Context, p *progress.Reporter, pl *planner.Planned, s Settings) (*Built, error) {
-	p.Say("preparing the instrumented build")
+	defer p.Working("preparing the instrumented build")()
 	ws, err := build.Prepare(ctx, pl.Module, pl.Plan)
 	if err != nil {
 		return nil, err
@@ -203,7 +209,7 @@ func (b *Built) buildExact(ctx context.Context, p *progress.Reporter) (bins []bu
 func Exact(
 	ctx context.Context, p *progress.Reporter, pl *planner.Planned, s Settings, cfg campaign.Config, out io.Writer,
 ) (*Done, error) {
-	p.Say("preparing the instrumented build")
+	defer p.Working("preparing the instrumented build")()
 	var ws *build.Workspace
 	var err error
 	switch scheduled := cfg.Where.Text != ""; {
@@ -240,6 +246,7 @@ func Exact(
 // watch shows a campaign's events.
 func watch(p *progress.Reporter, verbose bool) func(campaign.Event) {
 	caught := 0
+	var end time.Time // that was announced
 	long := time.AfterFunc(0, func() {})
 	at := func(e campaign.Event, of string) {
 		p.At(max(e.Run-1, 0), e.Runs, fmt.Sprintf("runs, conflicts caught: %d%s", caught, of))
@@ -250,8 +257,12 @@ func watch(p *progress.Reporter, verbose bool) func(campaign.Event) {
 			at(e, "")
 		case campaign.Bounded:
 			if e.Run == 1 && e.Runs > 1 {
-				p.Line("at most about %s: %s; then at most about %s of searches for why tests fail, and of replays",
-					inWords(e.Elapsed), progress.Count(e.Runs-1, "more run"), inWords(e.Replays))
+				end = time.Now().Add(e.Elapsed)
+				p.Line("%s", estimate(e))
+			}
+		case campaign.Estimated:
+			if e.Run == 1 && e.Runs > 1 {
+				p.Line("about %s: %s", InWords(e.Elapsed), progress.Count(e.Runs-1, "more run"))
 			}
 		case campaign.Caught:
 			caught++
@@ -260,6 +271,9 @@ func watch(p *progress.Reporter, verbose bool) func(campaign.Event) {
 		case campaign.Isolating:
 			p.At(e.Run-1, e.Runs, "places tried, in search of a pause by which a test of "+e.Package+" fails")
 		case campaign.Replaying:
+			if e.Run == 1 && !end.IsZero() && time.Now().Add(e.Elapsed-slack).After(end) {
+				p.Line("the replays of %s may take %s more", progress.Count(e.Runs, "finding"), InWords(e.Elapsed))
+			}
 			p.At(e.Run-1, e.Runs, "replays of findings tried")
 		case campaign.Measuring:
 			long.Stop()
@@ -283,19 +297,37 @@ func watch(p *progress.Reporter, verbose bool) func(campaign.Event) {
 		case campaign.PackageDone:
 			at(e, ", last: "+e.Package)
 			if verbose {
-				p.Line("run %d of %d, seed %d, strength %d: %s %s in %s", e.Run, e.Runs, e.Seed, e.Strength, e.Package, e.Outcome,
-					e.Elapsed.Round(time.Millisecond))
-				if e.Depth > 0 && e.Events > 0 {
-					p.Line("%s", guarantee(e.Goroutines, e.Events, e.Depth))
-				}
-				if e.Held > 0 {
-					p.Line("drfinder has held goroutines before a lock %s so far, and %.0f%% of these holds thrashed",
-						progress.Count(int(e.Held), "time"), 100*float64(e.Thrashed)/float64(e.Held))
-				}
+				printRun(p, e)
 			}
 		}
 	}
 }
+
+// printRun prints how a package went in a run.
+func printRun(p *progress.Reporter, e campaign.Event) {
+	p.Line("run %d of %d, seed %d, strength %d: %s %s in %s", e.Run, e.Runs, e.Seed, e.Strength, e.Package, e.Outcome,
+		e.Elapsed.Round(time.Millisecond))
+	if e.Depth > 0 && e.Events > 0 {
+		p.Line("%s", guarantee(e.Goroutines, e.Events, e.Depth))
+	}
+	if e.Held > 0 {
+		p.Line("drfinder has held goroutines before a lock %s so far, and %.0f%% of these holds thrashed",
+			progress.Count(int(e.Held), "time"), 100*float64(e.Thrashed)/float64(e.Held))
+	}
+}
+
+// estimate returns what comes behind the first run of a bounded campaign, and how long it may take.
+func estimate(e campaign.Event) string {
+	further := ""
+	if e.Further > 0 {
+		further = fmt.Sprintf(", up to %d further ones while they confirm nothing", e.Further)
+	}
+	return fmt.Sprintf("at most about %s: %s%s, searches for why tests fail, and replays of findings", InWords(e.Elapsed),
+		progress.Count(e.Runs-1, "more run"), further)
+}
+
+// slack is by how much an estimate may be missed before a line says so.
+const slack = 5 * time.Second
 
 // longRun is how long tests run without noise until somebody may wonder.
 const longRun = time.Minute
