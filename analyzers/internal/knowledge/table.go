@@ -209,7 +209,7 @@ var library = []row{
 
 	{pkg: "sync/atomic", is: noEffect | neverWaits | keepsNothing | onlyKeeps | locksItself | lasting | assemblyComputes},
 	{pkg: "sync/atomic", names: "*.Load LoadInt32 LoadInt64 LoadUint32 LoadUint64 LoadUintptr LoadPointer",
-		is: handsOverNothing, not: lasting},
+		is: handsOverNothing | argumentsListed, not: lasting},
 
 	{pkg: "syscall", is: assemblyComputes},
 	{pkg: "syscall", names: "Exit", is: neverReturns},
@@ -230,6 +230,7 @@ var library = []row{
 	{pkg: "time", names: "LoadLocation", not: neverWaits},
 	{pkg: "time", names: "Date Now Parse ParseDuration Since Unix UnixMilli Until Time.* Duration.* Month.* Weekday.*",
 		is: handsOverNothing, not: lasting},
+	{pkg: "time", names: "Time.GobDecode Time.UnmarshalBinary Time.UnmarshalJSON Time.UnmarshalText", is: handsOverNothing},
 
 	{pkg: "unicode", is: pure | argumentsListed},
 	{pkg: "unicode/utf16", is: pure},

@@ -5,8 +5,6 @@ import (
 	"go/ast"
 	"go/token"
 	"go/types"
-	"slices"
-	"strings"
 
 	"golang.org/x/tools/go/ssa"
 
@@ -112,32 +110,14 @@ func (f *Facts) lastingCall(call ssa.CallInstruction) (why string, calls []*ssa.
 	return f.library(call, fn, args)
 }
 
-// stateful are library packages with functions that change what they are not handed, or make what has to be ended.
-var stateful = []string{"sync", "sync/atomic", "time", "context"}
-
-// clock are functions of package time that do nothing else than to return a time.
-var clock = []string{"Now", "Since", "Until", "Unix"}
-
-// leavesNothing judges a function outside of the module: it must be known to do no I/O, and to leave its arguments as
-// they are.
+// leavesNothing judges a function outside of the module: it must be known to do no I/O, to change no state, and to
+// leave its arguments as they are.
 func leavesNothing(fn *types.Func) bool {
-	if fn.Pkg() == nil {
-		return false
-	}
-	path, recv := fn.Pkg().Path(), fn.Signature().Recv()
-	switch {
-	case path == "time" && recv == nil && slices.Contains(clock, fn.Name()):
-		return true
-	case path == "time" && recv != nil:
-		t := types.TypeString(recv.Type(), nil)
-		return t == "time.Time" || t == "time.Duration"
-	case path == "sync/atomic" && strings.HasPrefix(fn.Name(), "Load"):
-		return true
-	case slices.Contains(stateful, path) || !callgraph.NeverWaits(fn):
+	if fn.Pkg() == nil || callgraph.Lasts(fn) || !callgraph.NeverWaits(fn) {
 		return false
 	}
 	args := fn.Signature().Params().Len()
-	if recv != nil {
+	if fn.Signature().Recv() != nil {
 		args++
 	}
 	for i := range args {

@@ -8,8 +8,11 @@ import (
 	"os"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 )
+
+var loaded int64
 
 type store struct {
 	mu   sync.Mutex
@@ -68,19 +71,21 @@ func (s *store) goesOn(list []int) {
 }
 
 func (s *store) lasts(key string) {
-	x := s.n + 1            // lasts: nothing
-	x++                     // lasts: nothing
-	s.m[key] = x            // lasts: changes s.m[key]
-	delete(s.m, key)        // lasts: calls delete
-	made := build(key)      // lasts: nothing
-	made.n = x              // lasts: changes made.n
-	own := &store{}         // lasts: nothing
-	own.n = x               // lasts: nothing
-	s.wg.Add(1)             // lasts: calls s.wg.Add, which may do anything
-	at := time.Now()        // lasts: nothing
-	_ = at.Add(time.Second) // lasts: nothing
-	s.count()               // lasts: calls count, which changes s.n
-	_ = fmt.Sprint(x, made) // lasts: nothing
+	x := s.n + 1                  // lasts: nothing
+	x++                           // lasts: nothing
+	s.m[key] = x                  // lasts: changes s.m[key]
+	delete(s.m, key)              // lasts: calls delete
+	made := build(key)            // lasts: nothing
+	made.n = x                    // lasts: changes made.n
+	own := &store{}               // lasts: nothing
+	own.n = x                     // lasts: nothing
+	s.wg.Add(1)                   // lasts: calls s.wg.Add, which may do anything
+	at := time.Now()              // lasts: nothing
+	_ = at.Add(time.Second)       // lasts: nothing
+	_ = at.UnmarshalText(nil)     // lasts: calls at.UnmarshalText, which may do anything
+	_ = atomic.LoadInt64(&loaded) // lasts: nothing
+	s.count()                     // lasts: calls count, which changes s.n
+	_ = fmt.Sprint(x, made)       // lasts: nothing
 }
 
 func build(key string) *store {
