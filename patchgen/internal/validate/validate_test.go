@@ -33,6 +33,7 @@ var golden = map[string]string{
 	"atomic_pointer":              "atomic worker.conf",
 	"atomic_swap":                 "atomic worker.state",
 	"guard_after_unlock":          "guarded clock.now clock.mu",
+	"guard_all_locked":            "guarded account.sum account.mu",
 	"guard_argument":              "guarded clock.now clock.mu",
 	"guard_callback":              "guarded node.value node.mu",
 	"guard_cancel":                "guarded machine.state machine.mu",
