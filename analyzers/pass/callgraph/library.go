@@ -7,12 +7,8 @@ import (
 )
 
 // NeverWaits reports whether a library function or method neither waits nor does I/O by
-// itself, see [CallsBack].
+// itself; it may call methods of its arguments, see [knowledge.CallsBack].
 func NeverWaits(fn *types.Func) bool { return knowledge.NeverWaits(fn) }
-
-// CallsBack reports whether a method, by its name, is one that functions of [NeverWaits] call
-// on their arguments.
-func CallsBack(method string) bool { return knowledge.CallsBack(method) }
 
 // CallsByName reports whether a library function may call any exported method of an argument.
 func CallsByName(fn *types.Func) bool { return knowledge.CallsByName(fn) }

@@ -97,7 +97,7 @@ func TestFills(t *testing.T) {
 			Changed: true, Overturned: true, Replaced: words64(t, parts[0]), Stored: words64(t, parts[1]),
 		}
 		section := &plan.Section{Kind: plan.TestAndUse, Entry: entry, Finding: "il-1"}
-		if got := seen.Lost(section, s); got != (strings.TrimSpace(parts[2]) == "harm") {
+		if got := seen.Doubt(section, s) == ""; got != (strings.TrimSpace(parts[2]) == "harm") {
 			t.Errorf("%s: lost is %v, want %s", strings.TrimSpace(code), got, parts[2])
 		}
 	}
@@ -147,7 +147,7 @@ func (p *pool) dropsChecked() { p.checks(1) }
 			"m.(*pool).%s(...)\n\t%s:%d\nm.(*pool).f()\n\t%s:%d +0x2\ncreated by m.g in goroutine 1\n\tm.go:9 +0x1\n",
 			tt.function, file, at, file, lineOf(tt.caller))}
 		s := &evidence.SplitSection{Remote: end, End: end, Overturned: true, Changed: true}
-		if got := seen.Lost(&plan.Section{Kind: plan.TestAndUse, Entry: 1}, s); got != tt.want {
+		if got := seen.Doubt(&plan.Section{Kind: plan.TestAndUse, Entry: 1}, s) == ""; got != tt.want {
 			t.Errorf("%s, called by %s: lost is %v", tt.function, tt.caller, got)
 		}
 	}
@@ -178,7 +178,7 @@ func TestStoresOfWhatWasLoaded(t *testing.T) {
 			Remote: &evidence.Side{Site: tt.remote, Write: true}, End: &evidence.Side{Site: tt.end, Write: true}, Changed: true,
 			Replaced: words64(t, tt.before), Stored: words64(t, tt.behind),
 		}
-		if got := seen.Lost(&plan.Section{Kind: plan.LoadAndStore, Entry: tt.end}, s); got != tt.want {
+		if got := seen.Doubt(&plan.Section{Kind: plan.LoadAndStore, Entry: tt.end}, s) == ""; got != tt.want {
 			t.Errorf("%+v: lost is %v", tt, got)
 		}
 	}
@@ -201,7 +201,7 @@ func TestLengthPassed(t *testing.T) {
 			Section: 1, Changed: true, Overturned: true, Replaced: []uint64{10}, Stored: []uint64{stored},
 			Remote: &evidence.Side{Site: 2, Write: true}, End: &evidence.Side{Site: 2, Write: true},
 		}
-		if got := seen.Lost(s, split); got != want {
+		if got := seen.Doubt(s, split) == ""; got != want {
 			t.Errorf("the length was 10, and %d is stored: lost %v, want %v", stored, got, want)
 		}
 	}

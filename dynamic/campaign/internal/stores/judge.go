@@ -32,11 +32,6 @@ const (
 	inexact = "a comment or name says that the value need not be exact, and no test that failed says that this does harm"
 )
 
-// Lost reports whether the change that the split caused is harm by itself.
-func (src *Source) Lost(section *plan.Section, s *evidence.SplitSection) bool {
-	return src.Doubt(section, s) == ""
-}
-
 // Doubt returns why the change that the split caused may be no harm, or "" if it is harm by itself.
 func (src *Source) Doubt(section *plan.Section, s *evidence.SplitSection) string {
 	if src.isInexact(section, s) {
