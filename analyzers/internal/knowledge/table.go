@@ -230,7 +230,8 @@ var library = []row{
 	{pkg: "time", names: "LoadLocation", not: neverWaits},
 	{pkg: "time", names: "Date Now Parse ParseDuration Since Unix UnixMilli Until Time.* Duration.* Month.* Weekday.*",
 		is: handsOverNothing, not: lasting},
-	{pkg: "time", names: "Time.GobDecode Time.UnmarshalBinary Time.UnmarshalJSON Time.UnmarshalText", is: handsOverNothing},
+	{pkg: "time", names: "Time.GobDecode Time.UnmarshalBinary Time.UnmarshalJSON Time.UnmarshalText",
+		is: handsOverNothing},
 
 	{pkg: "unicode", is: pure | argumentsListed},
 	{pkg: "unicode/utf16", is: pure},
