@@ -182,10 +182,12 @@ func locksAround(f *region.File, line int) (names []string) {
 	return names
 }
 
-// addLocks adds the locks of more with a last name that locks lacks: a caller names the same lock by another path.
+// addLocks adds the locks of more with a last name that locks lacks: a caller names the same lock by another path. An
+// embedded one, q.Mutex, is q where the source calls q.Lock().
 func addLocks(locks, more []string) []string {
 	last := func(lock string) string {
 		lock = strings.TrimSuffix(lock, " (read)")
+		lock = strings.TrimSuffix(strings.TrimSuffix(lock, ".RWMutex"), ".Mutex")
 		return lock[strings.LastIndexByte(lock, '.')+1:]
 	}
 	for _, l := range more {

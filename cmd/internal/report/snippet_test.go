@@ -160,3 +160,18 @@ func TestLocksOfAnEndNotReached(t *testing.T) {
 		t.Error("an access that was not made is said to hold no lock")
 	}
 }
+
+// A lock that a caller holds is not added again under another name.
+func TestAddLocks(t *testing.T) {
+	for _, c := range []struct{ locks, more, want []string }{
+		{[]string{"q.Mutex"}, []string{"q"}, []string{"q.Mutex"}},
+		{[]string{"q.RWMutex (read)"}, []string{"q (read)"}, []string{"q.RWMutex (read)"}},
+		{[]string{"a.mu"}, []string{"b.mu"}, []string{"a.mu"}},
+		{[]string{"q.Mutex"}, []string{"p"}, []string{"q.Mutex", "p"}},
+		{[]string{"q.mu"}, []string{"q"}, []string{"q.mu", "q"}},
+	} {
+		if got := addLocks(c.locks, c.more); !slices.Equal(got, c.want) {
+			t.Errorf("%v and %v: %v, want %v", c.locks, c.more, got, c.want)
+		}
+	}
+}
