@@ -19,7 +19,9 @@ type atomicWriter struct {
 	edits   *edit.Edits
 	// functions: keep the plain type and use atomic.LoadInt64 and so on.
 	functions bool
-	elem      string // "Int64": suffix of functions, name of the type
+	// isOld: the module's version of Go has no types in sync/atomic.
+	isOld bool
+	elem  string // "Int64": suffix of functions, name of the type
 	// conv and back convert between the variable's type and that of the
 	// atomic value, "" where they are the same.
 	conv, back string
@@ -28,8 +30,8 @@ type atomicWriter struct {
 }
 
 // atomically makes every access of the variable one atomic step: with the
-// functions of sync/atomic where some accesses use those already, else by
-// giving the field a type of sync/atomic. Refused where single atomic steps
+// functions of sync/atomic where some accesses use those already, or the module is for a Go without
+// the types, else by giving the field a type of sync/atomic. Refused where single atomic steps
 // do not make the code right: a test and what depends on it, a load and a
 // store computed from it (unless it is a CompareAndSwap in other words).
 func atomically(p *Problem) (*Patch, error) {
@@ -58,7 +60,8 @@ func atomically(p *Problem) (*Patch, error) {
 		}
 	}
 	// Where some accesses use functions of sync/atomic, the others do so too.
-	w := &atomicWriter{problem: p, edits: edit.New(), functions: isMixed}
+	isOld := !isMixed && !p.declaredIn().Since("go1.19")
+	w := &atomicWriter{problem: p, edits: edit.New(), functions: isMixed || isOld, isOld: isOld}
 	// The shapes of a CompareAndSwap are rewritten first, the rest is one load, store or add each.
 	if err := w.pick(); err != nil {
 		return nil, err
@@ -113,15 +116,25 @@ func (w *atomicWriter) pick() error {
 		return NotMeant("%s has type %s, for which there is no atomic type", t, obj.Type())
 	}
 	// Functions take the plain type as it is.
-	if w.functions {
-		if w.elem == "Bool" || basic.Kind() == types.Int || basic.Kind() == types.Uint || w.conv != "" {
-			return NotMeant("%s has type %s, which sync/atomic's functions do not take", t, obj.Type())
+	isInt := isBasic && (basic.Kind() == types.Int || basic.Kind() == types.Uint)
+	if isOther := w.elem == "Bool" || isInt || w.conv != ""; w.functions && isOther {
+		why := fmt.Errorf("%s has type %s, which sync/atomic's functions do not take", t, obj.Type())
+		if w.isOld {
+			return fmt.Errorf("%w, and its types need go 1.19, where the module says %q", why,
+				w.problem.declaredIn().GoVersion)
 		}
-		return nil
+		return NotMeant("%w", why)
 	}
+	if w.functions {
+		return w.byFunctions()
+	}
+	return w.byType()
+}
+
+// byType admits a variable whose declaration can have a type of sync/atomic.
+func (w *atomicWriter) byType() error {
+	t, obj := w.problem.Variable, w.problem.Variable.Object
 	switch {
-	case !w.problem.declaredIn().Since("go1.19"):
-		return fmt.Errorf("sync/atomic's types need go 1.19, and the module says %q", w.problem.declaredIn().GoVersion)
 	case t.Object.Exported() && (t.Owner == nil || t.Owner.Obj().Exported()):
 		return fmt.Errorf("%s is exported: its type is part of the API", t)
 	case !obj.IsField() && !source.IsGlobal(obj):
