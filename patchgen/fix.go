@@ -131,13 +131,23 @@ func candidates(in Input, bold bool) ([]candidate, error) {
 			tested = others[0][strings.LastIndexByte(others[0], '.')+1:]
 		}
 	}
-	neighbors, err := in.neighbors(p)
+	others := in.others(p)
+	neighbors, err := in.neighbors(p, others)
 	if err != nil {
 		return nil, err
 	}
-	for _, s := range strategy.For(p) {
+	strategies := strategy.For(p)
+	if len(others) > 0 {
+		if strategies, err = oneLock(p, strategies); err != nil {
+			return nil, err
+		}
+	}
+	for _, s := range strategies {
 		list = append(list, candidate{s.Name, func() (*strategy.Patch, error) {
 			out, err := strategy.Try(s, p)
+			if err == nil {
+				err = covers(out, others)
+			}
 			if err == nil {
 				out.Claim.Tested, out.Claim.Neighbors, out.Claim.HasPatch = tested, neighbors, in.hasPatch
 				for _, also := range out.Claim.Also {
@@ -200,7 +210,7 @@ func CodesInSource() []finding.Code {
 	for _, s := range syncfix.All {
 		for _, code := range s.Codes {
 			switch code {
-			case finding.BlockedForEver, finding.TestAndUse, finding.LoadAndStore, finding.UsedAfterLock:
+			case finding.BlockedForEver, finding.TestAndUse, finding.LoadAndStore, finding.UsedAfterLock, finding.WaitUnderLock:
 			default:
 				codes = append(codes, code)
 			}
@@ -242,8 +252,11 @@ func newProblem(in Input, bold bool) (*strategy.Problem, error) {
 }
 
 // neighbors returns the variables beside that of the problem for which the goroutines race too, by what the runs have
-// shown, and which no other patch is for; and has the strategies cover them.
-func (in Input) neighbors(p *strategy.Problem) (list []validate.Neighbor, err error) {
+// shown, and which no other patch is for; and has the strategies cover them, and the others of its group.
+func (in Input) neighbors(p *strategy.Problem, others []validate.Variable) (list []validate.Neighbor, err error) {
+	for _, v := range others {
+		p.Cover(v)
+	}
 	var raced []validate.Raced
 	for _, f := range onOneVariable(in.Group) {
 		if f.Status == finding.Confirmed && f.Code.IsDataRace() && len(f.Accesses) == 2 {
@@ -258,7 +271,10 @@ func (in Input) neighbors(p *strategy.Problem) (list []validate.Neighbor, err er
 		return nil, err
 	}
 	for _, n := range judge.Neighbors(p.Claimed(), raced) {
-		if !in.hasPatch(n.Variable) {
+		switch {
+		case slices.Contains(others, n.Variable):
+			list = append(list, n)
+		case !in.hasPatch(n.Variable):
 			list = append(list, n)
 			p.Cover(n.Variable)
 		}
@@ -311,7 +327,8 @@ func onOneVariable(group []*finding.Finding) []*finding.Finding {
 		first = group[i]
 	}
 	return slices.DeleteFunc(slices.Clone(group), func(f *finding.Finding) bool {
-		return isUsedBehind(f, first) || isUsedBehind(first, f)
+		return isUsedBehind(f, first) || isUsedBehind(first, f) ||
+			first.Status == finding.Confirmed && !isSameVariable(f, first)
 	})
 }
 

@@ -12,8 +12,14 @@ import (
 // one variable; of findings on locks, channels and WaitGroups those of one code
 // on the same one, a return that leaves a lock held, or a function that takes it twice, with those whom a run has shown
 // to wait for it; a use of what was
-// reached under a lock behind it with the races that a run has shown there; and each cycle of locks by itself.
+// reached under a lock behind it with the races that a run has shown there; and each cycle of locks by itself. Fields
+// of one type that a run has shown to race for want of one lock are put together: see [Parts].
 func Groups(findings []*finding.Finding) [][]*finding.Finding {
+	return joinBare(Parts(findings))
+}
+
+// Parts is Groups where each field has a patch of its own.
+func Parts(findings []*finding.Finding) [][]*finding.Finding {
 	var out [][]*finding.Finding
 	for _, f := range findings {
 		i := slices.IndexFunc(out, func(g []*finding.Finding) bool { return SameCause(g[0], f) })
@@ -23,6 +29,42 @@ func Groups(findings []*finding.Finding) [][]*finding.Finding {
 		out[i] = append(out[i], f)
 	}
 	return out
+}
+
+// joinBare puts groups together that are on fields of one type for which one lock is missing.
+//
+//	func (s *Stats) Add(n int64) { s.n, s.last = s.n+n, now() }	// without a lock
+//	func (s *Stats) Sum() (int64, time.Time) { return s.n, s.last }	// without a lock
+func joinBare(groups [][]*finding.Finding) [][]*finding.Finding {
+	isShown := func(f *finding.Finding) bool { return f.Status == finding.Confirmed }
+	missOne := func(a, b []*finding.Finding) bool {
+		return slices.ContainsFunc(a, func(f *finding.Finding) bool {
+			return isShown(f) && slices.ContainsFunc(b, func(g *finding.Finding) bool {
+				return isShown(g) && finding.MissOneLock(f, g)
+			})
+		})
+	}
+	var out [][]*finding.Finding
+	for _, group := range groups {
+		// It may be the common part of several of those before it.
+		i := slices.IndexFunc(out, func(g []*finding.Finding) bool { return missOne(g, group) })
+		if i < 0 {
+			out = append(out, group)
+			continue
+		}
+		out[i] = append(out[i], group...)
+		for j := len(out) - 1; j > i; j-- {
+			if missOne(out[j], group) {
+				out[i], out = append(out[i], out[j]...), slices.Delete(out, j, j+1)
+			}
+		}
+	}
+	return out
+}
+
+// IsOfGroup reports whether a finding has the cause of one of a group.
+func IsOfGroup(group []*finding.Finding, f *finding.Finding) bool {
+	return slices.ContainsFunc(group, func(g *finding.Finding) bool { return SameCause(g, f) })
 }
 
 // SameCause reports whether one patch is to correct both findings. The kind of the variable
@@ -40,6 +82,11 @@ func SameCause(f, g *finding.Finding) bool {
 	case isMadeByCallee(f) != isMadeByCallee(g):
 		return false // where the two callees lock is right; what lies between is not
 	}
+	return isSameVariable(f, g)
+}
+
+// isSameVariable reports whether two findings are on one variable, or its elements.
+func isSameVariable(f, g *finding.Finding) bool {
 	v, w := f.Variable, g.Variable
 	v.Kind, w.Kind = "", ""
 	v.Name, w.Name = strings.TrimSuffix(v.Name, "[]"), strings.TrimSuffix(w.Name, "[]")
@@ -58,7 +105,7 @@ func (c Candidate) IsBeside(group []*finding.Finding, f *finding.Finding) bool {
 			})
 		})
 	}
-	if _, sync := onSync(append(slices.Clone(group), f)); sync || len(group) == 0 || SameCause(group[0], f) {
+	if _, sync := onSync(append(slices.Clone(group), f)); sync || len(group) == 0 || IsOfGroup(group, f) {
 		return false
 	}
 	v, w := group[0].Variable, f.Variable

@@ -3,6 +3,7 @@ package patchgen
 import (
 	"context"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -52,6 +53,46 @@ func TestGroups(t *testing.T) {
 	for i, g := range got {
 		if len(g) != want[i] {
 			t.Errorf("group %d has %d findings, want %d", i, len(g), want[i])
+		}
+	}
+}
+
+// Fields of one type that race in the same functions get one patch, where a run has shown that; so does what links two
+// such groups. Each is a part by itself.
+func TestGroupsMissOneLock(t *testing.T) {
+	race := func(name string, functions ...string) *finding.Finding {
+		f := &finding.Finding{Code: finding.CaughtInTheAct, Status: finding.Confirmed,
+			Variable: finding.Variable{Package: "p", Type: "T", Name: name, Kind: "field"}}
+		for _, function := range functions {
+			f.Accesses = append(f.Accesses, finding.Access{Package: "p", Function: function, Mode: finding.Write})
+		}
+		return f
+	}
+	suspected, other := race("c", "(*T).Set", "(*T).Get"), race("a", "(*T).Set", "(*T).Get")
+	suspected.Status, other.Variable.Type = finding.Suspected, "U"
+	for _, test := range []struct {
+		name     string
+		findings []*finding.Finding
+		want     []int
+	}{
+		{"two fields", []*finding.Finding{race("a", "(*T).Set", "(*T).Get"), race("b", "(*T).Get", "(*T).Set")}, []int{2}},
+		{"other functions", []*finding.Finding{race("a", "(*T).Set", "(*T).Get"), race("b", "(*T).Add", "(*T).Sum")},
+			[]int{1, 1}},
+		{"another type", []*finding.Finding{race("a", "(*T).Set", "(*T).Get"), other}, []int{1, 1}},
+		{"no run has shown one", []*finding.Finding{race("a", "(*T).Set", "(*T).Get"), suspected}, []int{1, 1}},
+		{"linked by the third", []*finding.Finding{race("a", "(*T).Set", "(*T).Get"), race("b", "(*T).Add", "(*T).Sum"),
+			race("c", "(*T).Set", "(*T).Get"), race("c", "(*T).Add", "(*T).Sum")}, []int{4}},
+	} {
+		var got []int
+		groups := Groups(test.findings)
+		for _, g := range groups {
+			got = append(got, len(g))
+		}
+		if !slices.Equal(got, test.want) {
+			t.Errorf("%s: groups of %v findings, want %v", test.name, got, test.want)
+		}
+		if len(test.want) == 1 && len(Parts(groups[0])) < 2 {
+			t.Errorf("%s: the group has no parts", test.name)
 		}
 	}
 }

@@ -85,6 +85,16 @@ func causes(f *Finding) (keys []string) {
 	return append(keys, missing(f)...)
 }
 
+// MissOneLock reports whether f and g are races on the fields of one type that one missing lock leaves bare.
+func MissOneLock(f, g *Finding) bool {
+	isOfField := func(f *Finding) bool {
+		return f.Code.IsDataRace() && f.Code != MixedAtomic && !f.Minor() && f.Variable.Type != "" && len(f.Accesses) > 0
+	}
+	return isOfField(f) && isOfField(g) && slices.ContainsFunc(missing(f), func(key string) bool {
+		return slices.Contains(missing(g), key)
+	})
+}
+
 // closesWithin returns keys of tests and uses with a close of a channel in between, and of the finding on that close.
 //
 //	if c.isShut() {

@@ -24,13 +24,9 @@ func (a *Audit) Patch(ctx context.Context, o trial.Options, p *progress.Reporter
 	var open []*finding.Finding
 	groups := trial.Groups(patchable(o.Findings))
 	for _, group := range groups {
-		if fix := a.fixes[groupKey(group, o.Depth)]; fix != nil {
-			for _, f := range group {
-				f.Fix = fix
-			}
-			continue
+		if !a.recall(group, o.Depth) {
+			open = append(open, group...)
 		}
-		open = append(open, group...)
 	}
 	n := len(groups) - len(trial.Groups(open))
 	var kept error
@@ -44,7 +40,7 @@ func (a *Audit) Patch(ctx context.Context, o trial.Options, p *progress.Reporter
 		}
 		a.fixes[groupKey(group, o.Depth)] = fix
 		kept = a.write(fixesFile, a.fixes) // before it is said: a kill after the line repeats nothing
-		p.Line("patch %d of %d: %s %s: %s", n, len(groups), group[0].Code, group[0].Title, result)
+		p.Line("patch %d of %d: %s %s: %s", n, max(n, len(groups)), group[0].Code, group[0].Title, result)
 		return kept
 	}
 	_, err = trial.Patch(ctx, o)
@@ -52,7 +48,7 @@ func (a *Audit) Patch(ctx context.Context, o trial.Options, p *progress.Reporter
 		return nil, kept
 	}
 	// A patch treats all that is known of its cause: suspicions too, for which none would be made alone.
-	for _, group := range trial.Groups(all) {
+	for _, group := range trial.Parts(all) {
 		i := slices.IndexFunc(group, func(f *finding.Finding) bool { return f.Fix != nil && f.Fix.Diff != "" })
 		if i < 0 {
 			continue
@@ -73,6 +69,24 @@ func (a *Audit) Patch(ctx context.Context, o trial.Options, p *progress.Reporter
 		err = nil
 	}
 	return cut, err
+}
+
+// recall sets the fixes of a group that are known: one for all of it, or one for each of its parts. It reports whether
+// there are such.
+func (a *Audit) recall(group []*finding.Finding, depth trial.Depth) bool {
+	parts := [][]*finding.Finding{group}
+	if a.fixes[groupKey(group, depth)] == nil {
+		parts = trial.Parts(group)
+	}
+	if slices.ContainsFunc(parts, func(p []*finding.Finding) bool { return a.fixes[groupKey(p, depth)] == nil }) {
+		return false
+	}
+	for _, part := range parts {
+		for _, f := range part {
+			f.Fix = a.fixes[groupKey(part, depth)]
+		}
+	}
+	return true
 }
 
 // patchable returns the findings that patches are made for, those that are proven best first.

@@ -320,7 +320,7 @@ func (o *fixOptions) printPatches(c *call, made *trial.Patches, r *report.Report
 		return fmt.Errorf("printing the patches: %w", err)
 	}
 	var b strings.Builder
-	for _, group := range trial.Groups(r.Findings) {
+	for _, group := range trial.ByFix(r.Findings) {
 		if o.isTaken(group[0].Fix) {
 			commentOn(&b, group)
 		}
@@ -344,7 +344,7 @@ func (o *fixOptions) isTaken(fix *finding.Fix) bool {
 // draftsOf returns the drafts that are not in the diff, each line behind a #: git apply and patch pass over them.
 func (o *fixOptions) draftsOf(r *report.Report) string {
 	var b strings.Builder
-	for _, group := range trial.Groups(r.Findings) {
+	for _, group := range trial.ByFix(r.Findings) {
 		fix := group[0].Fix
 		if fix == nil || fix.Diff == "" || o.isTaken(fix) {
 			continue

@@ -79,7 +79,7 @@ func (t *trial) env() []string { return t.plan.Still.Env(os.Environ()) }
 
 // isBack reports whether f is a finding that the patch should have corrected.
 func (t *trial) isBack(f *finding.Finding) bool {
-	return slices.ContainsFunc(t.group, func(g *finding.Finding) bool { return patchgen.SameCause(f, g) })
+	return patchgen.IsOfGroup(t.group, f)
 }
 
 func (t *trial) checks() patchgen.Checks {
@@ -418,10 +418,13 @@ func (t *trial) runs(all bool) (*campaign.Result, []*finding.Finding, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	// The noise is all for the group's variable.
+	// The noise is all for the group's variables.
 	var only []uint32
 	for i := range pl.Plan.Sites {
-		if s := &pl.Plan.Sites[i]; sameVariable(finding.Variable(s.Variable), t.group[0].Variable) {
+		s := &pl.Plan.Sites[i]
+		if slices.ContainsFunc(t.group, func(f *finding.Finding) bool {
+			return sameVariable(finding.Variable(s.Variable), f.Variable)
+		}) {
 			only = append(only, s.ID)
 		}
 	}

@@ -230,6 +230,14 @@ func (d *patcher) all(groups [][]*finding.Finding, tried func([]*finding.Finding
 			attempts[i] = attempt{before: Patches{maps.Clone(d.Before), maps.Clone(d.After)}, taken: slices.Clone(d.taken)}
 			d.trial.left, d.trial.current = nil, fmt.Sprintf("patch %d of %d", i+1, len(groups))
 			none, err := d.group(groups[i])
+			if parts := d.partsOf(groups[i]); err == nil && len(parts) > 1 {
+				// No lock for all of its fields: each may have a patch of its own.
+				groups = slices.Replace(groups, i, i+1, parts...)
+				attempts = slices.Insert(attempts, i+1, make([]attempt, len(parts)-1)...)
+				to += len(parts) - 1
+				i--
+				continue
+			}
 			attempts[i].left, attempts[i].none = d.trial.left, none
 			if err == nil {
 				err = d.settled(groups[i], tried)
@@ -245,7 +253,7 @@ func (d *patcher) all(groups [][]*finding.Finding, tried func([]*finding.Finding
 		if left := attempts[i].left; len(left) > 0 {
 			err := d.results.set(func() {
 				d.noteLeft(group[0].Fix, left, func(f *finding.Finding) bool {
-					own := slices.IndexFunc(groups, func(g []*finding.Finding) bool { return patchgen.SameCause(f, g[0]) })
+					own := slices.IndexFunc(groups, func(g []*finding.Finding) bool { return patchgen.IsOfGroup(g, f) })
 					return own >= 0 && attempts[own].none
 				})
 				d.trial.left = nil
@@ -257,6 +265,17 @@ func (d *patcher) all(groups [][]*finding.Finding, tried func([]*finding.Finding
 				return err
 			}
 		}
+	}
+	return nil
+}
+
+// partsOf returns the groups that a group falls into where no patch has come out for all of its fields, and makes room
+// for their patches.
+func (d *patcher) partsOf(group []*finding.Finding) [][]*finding.Finding {
+	fix := group[0].Fix
+	parts := patchgen.Parts(group)
+	if len(parts) > 1 && fix != nil && (fix.Withheld != "" || fix.Verdict == finding.Draft) && d.share(group, nil) == nil {
+		return parts
 	}
 	return nil
 }
@@ -305,7 +324,7 @@ func (d *patcher) doubt(groups [][]*finding.Finding, attempts []attempt) {
 // known of the cause, suspicions too. None reports that nothing had to be changed.
 func (d *patcher) group(group []*finding.Finding) (none bool, err error) {
 	// Earlier patches have moved lines, and the copy holds the main modules alone.
-	moved, err := d.follow(d.ofCause(group[0]))
+	moved, err := d.follow(d.ofCause(group))
 	if err == nil {
 		err = inside(moved)
 	}
@@ -354,10 +373,10 @@ func (d *patcher) group(group []*finding.Finding) (none bool, err error) {
 	return fix.Withheld == "" && len(files) == 0, d.share(group, fix)
 }
 
-// ofCause returns all that is known of the cause of f.
-func (d *patcher) ofCause(f *finding.Finding) (all []*finding.Finding) {
+// ofCause returns all that is known of the cause of a group.
+func (d *patcher) ofCause(group []*finding.Finding) (all []*finding.Finding) {
 	for _, g := range d.known {
-		if patchgen.SameCause(g, f) {
+		if patchgen.IsOfGroup(group, g) {
 			all = append(all, g)
 		}
 	}
@@ -377,7 +396,7 @@ func (d *patcher) corrects(c patchgen.Candidate, f *finding.Finding) (gone bool,
 		}
 	}
 	maps.Copy(then.After, c.Files)
-	group := d.ofCause(f)
+	group := d.ofCause([]*finding.Finding{f})
 	moved, err := then.follow(group)
 	if err != nil {
 		return false, nil // it changes a line that f is about

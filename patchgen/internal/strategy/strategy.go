@@ -59,6 +59,11 @@ func Try(s Strategy, p *Problem) (*Patch, error) {
 		}
 		out.Doubts = slices.Concat(p.lasting, p.doubts)
 		for _, other := range p.Variable.Others {
+			if slices.ContainsFunc(out.Claim.Also, func(v validate.Variable) bool {
+				return v.Name == other[strings.LastIndexByte(other, '.')+1:]
+			}) {
+				continue
+			}
 			out.Notes = append(out.Notes, fmt.Sprintf("a finding names %s too, which this patch is not held to protect", other))
 		}
 		return out, nil

@@ -1,0 +1,54 @@
+package patchgen
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/interlock-go/interlock/analyzers/finding"
+	"github.com/interlock-go/interlock/patchgen/internal/strategy"
+	"github.com/interlock-go/interlock/patchgen/internal/validate"
+)
+
+// ErrApart is the reason to correct the fields of a group one by one: see [Parts].
+var ErrApart = errors.New("each field is better corrected by itself")
+
+// others returns the fields of a group of races that miss one lock, except that of the problem.
+func (in Input) others(p *strategy.Problem) (list []validate.Variable) {
+	for _, f := range in.Group {
+		v := validate.Variable{Package: f.Variable.Package, Type: f.Variable.Type,
+			Name: strings.TrimSuffix(f.Variable.Name[strings.LastIndexByte(f.Variable.Name, '.')+1:], "[]")}
+		isRace := f.Status == finding.Confirmed && f.Code.IsDataRace() && v.Type != "" && p.Variable.Function == nil
+		if isRace && v != p.Claimed() && !slices.Contains(list, v) {
+			list = append(list, v)
+		}
+	}
+	return list
+}
+
+// oneLock returns those strategies that put several fields under one lock. Where an assignment moves before the go
+// statement, no lock is needed.
+func oneLock(p *strategy.Problem, all []strategy.Strategy) (locks []strategy.Strategy, err error) {
+	for _, s := range all {
+		switch s.Name {
+		case "guard", "mutex":
+			locks = append(locks, s)
+		case "reorder":
+			if _, err := strategy.Try(s, p); err == nil {
+				return nil, ErrApart
+			}
+		}
+	}
+	return locks, nil
+}
+
+// covers returns an error where a patch protects not all of the fields of its group.
+func covers(out *strategy.Patch, others []validate.Variable) error {
+	for _, v := range others {
+		if !slices.Contains(out.Claim.Also, v) {
+			return fmt.Errorf("%s races with it and does not come under the lock", v)
+		}
+	}
+	return nil
+}
