@@ -19,6 +19,7 @@
 //	unlock   a return that leaves a lock held releases it
 //	relock   what runs under a lock does not take it again
 //	swap     two locks change places
+//	release  a lock is released before the wait that is the last thing under it
 //	exchange an atomic Load and the Store behind it become a Swap or CompareAndSwap
 //	recheck  a test is made again under the second lock, before its use
 //	join     two critical sections with nothing in between become one

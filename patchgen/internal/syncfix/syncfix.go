@@ -6,6 +6,7 @@
 //	unlock   a return that leaves a lock held releases it
 //	relock   what runs under a lock does not take it again
 //	swap     two locks that are taken one after the other change places
+//	release  a lock is released before the wait that is the last thing under it
 //	exchange an atomic Load and the Store that it decides about become one operation
 //	recheck  a test is made again under the second lock
 //	join     two critical sections become one
@@ -63,6 +64,7 @@ var All = []Strategy{
 	{"unlock", []finding.Code{finding.LostUnlock}, unlock},
 	{"relock", []finding.Code{finding.DoubleLock, finding.ReadLockAgain}, relock},
 	{"swap", []finding.Code{finding.LockCycle}, swap},
+	{"release", []finding.Code{finding.WaitUnderLock, finding.BlockedForEver}, release},
 	{"exchange", []finding.Code{finding.TestAndUse}, exchange},
 	{"recheck", []finding.Code{finding.TestAndUse}, recheck},
 	{"join", []finding.Code{finding.TestAndUse, finding.LoadAndStore}, join},

@@ -37,6 +37,8 @@ const (
 	SignsOff   // a goroutine calls Done however it ends
 	WakesAll   // no Signal is left in the functions that the patch changes
 	ClosedOnce // Variable, a channel, is closed in a sync.Once only
+
+	ReleasedFirst // Lock is released before a wait
 )
 
 // Variable names a variable the same before and after a patch.
@@ -166,6 +168,8 @@ var promises = [...]promise{
 		(*judge).narrowed}},
 	ClosedOnce: {"closed once", []func(*judge){(*judge).closedOnce, (*judge).paired, (*judge).exits,
 		(*judge).narrowed, (*judge).lockOrder}},
+	ReleasedFirst: {"no wait under the lock", []func(*judge){(*judge).releasedFirst, (*judge).paired, (*judge).exits,
+		(*judge).narrowed, (*judge).readSide, (*judge).lockOrder, (*judge).waits}},
 	Unblocked: {"nothing waits for ever", []func(*judge){(*judge).unblocked, (*judge).paired, (*judge).exits,
 		(*judge).narrowed, (*judge).lockOrder, (*judge).waits}},
 }

@@ -241,7 +241,7 @@ func (j *judge) atomicOnly() {
 // twoSteps counts atomic stores that an atomic load before them decides about,
 // and sends on channels that somebody closes.
 func (s *side) twoSteps() tally {
-	found, closed := tally{}, s.closedChannels()
+	found, closed := tally{}, closedChannels(s.packages())
 	for _, p := range s.packages() {
 		t := tracer{s.isVariable(p)}
 		for _, fn := range p.IR.Funcs {

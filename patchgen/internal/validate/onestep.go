@@ -89,7 +89,7 @@ type part struct {
 // reads. A send on a channel that is closed
 // somewhere is the second of a pair, too.
 func (j *judge) torn(s *side, shared map[string]bool, all bool) tally {
-	found, closed := tally{}, s.closedChannels()
+	found, closed := tally{}, closedChannels(s.packages())
 	for _, p := range s.Packages {
 		for _, fn := range p.IR.Funcs {
 			// What a test does between two calls is nobody's one step.

@@ -24,9 +24,9 @@ func (c channels) has(ch ssa.Value) bool {
 }
 
 // closedChannels lists the channels that the packages close.
-func (s *side) closedChannels() channels {
+func closedChannels(packages []*session.Package) channels {
 	c := channels{named: map[accesspath.Name]bool{}}
-	for _, p := range s.packages() {
+	for _, p := range packages {
 		each(p, func(_ *ssa.Function, instr ssa.Instruction, _ *lockset.State) {
 			call, ok := instr.(ssa.CallInstruction)
 			if !ok {
@@ -79,7 +79,7 @@ func (s *side) sends(p *session.Package, fn *ssa.Function, closed channels) (lis
 // sendsInStep demands that no touched function tests the claim's variable and sends, in another region, on a channel
 // that is closed somewhere.
 func (j *judge) sendsInStep() {
-	shared, closed := j.now.writtenUnder(), j.now.closedChannels()
+	shared, closed := j.now.writtenUnder(), closedChannels(j.now.packages())
 	for _, p := range j.now.packages() {
 		for _, fn := range p.IR.Funcs {
 			if p.IR.InTest(fn) || !j.touched[declared(p, fn)] {

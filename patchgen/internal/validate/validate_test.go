@@ -26,6 +26,12 @@ var golden = map[string]string{
 	"atomic_flag":                 "atomic worker.done",
 	"atomic_flag_of_sender":       "atomic pipe.stopped",
 	"atomic_functions":            "atomic item.expires",
+	"atomic_old_go":               "atomic stats.hits",
+	"guard_fields":                "guarded span.from span.mu raced",
+	"mutex_fields":                "guarded span.from span.mu raced",
+	"mutex_fields_count":          "guarded stats.hits stats.mu raced",
+	"release_send":                "released-first - queue.mu",
+	"release_wait":                "released-first - pump.mu",
 	"atomic_result":               "atomic keys",
 	"atomic_result_counts":        "atomic limiter.used",
 	"atomic_under_lock":           "atomic sample.count",
@@ -235,7 +241,7 @@ var kinds = map[string]validate.Kind{
 	"counted": validate.Counted, "unblocked": validate.Unblocked,
 	"one-step": validate.OneStep, "extended": validate.Extended, "unshared": validate.Unshared,
 	"stoppable": validate.Stoppable, "signs-off": validate.SignsOff, "wakes-all": validate.WakesAll,
-	"closed-once": validate.ClosedOnce,
+	"closed-once": validate.ClosedOnce, "released-first": validate.ReleasedFirst,
 }
 
 // A kind without a promise would accept every patch.

@@ -36,6 +36,7 @@ var strategies = []Word{
 	{Name: "unlock", Meaning: "A return that left a lock held releases it."},
 	{Name: "relock", Meaning: "What runs under a lock no longer takes it again."},
 	{Name: "swap", Meaning: "Two locks are taken in the other order."},
+	{Name: "release", Meaning: "A lock is released before the wait that was the last thing done under it."},
 	{Name: "exchange", Meaning: "An atomic Load and the Store after it become one Swap or CompareAndSwap."},
 	{Name: "recheck", Meaning: "A test is made again under the second lock, before its use."},
 	{Name: "join", Meaning: "Two critical sections become one."},
