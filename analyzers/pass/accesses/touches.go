@@ -105,14 +105,16 @@ func (t *touching) touchesOf(fn *ssa.Function, depth int) []Touch {
 			add(Touch{rest[1:], a.Map, a.Writes()})
 		}
 	}
-	// The accesses of methods that it calls on the same object, or on one inside.
+	// The accesses of methods that it calls on the same object, or on one inside, except under a lock
+	// that it takes itself.
+	locked := t.lockedCalls(fn)
 	for instr := range ir.Instructions(fn) {
 		call, ok := instr.(*ssa.Call)
 		if !ok {
 			continue
 		}
 		callee, args := callgraph.Target(call.Common())
-		if callee == nil || len(args) == 0 {
+		if callee == nil || len(args) == 0 || locked[call] {
 			continue
 		}
 		base, ok := accesspath.Of(args[0]).Under(accesspath.Path{Root: fn.Params[0]})
@@ -130,10 +132,26 @@ func (t *touching) touchesOf(fn *ssa.Function, depth int) []Touch {
 	return list
 }
 
+// lockedCalls returns the calls that fn makes under a lock that it has taken itself, as one that it was handed:
+//
+//	func (e *Event) LockedChan(l sync.Locker) <-chan struct{} { l.Lock(); defer l.Unlock(); return e.C() }
+func (t *touching) lockedCalls(fn *ssa.Function) map[*ssa.Call]bool {
+	locked := map[*ssa.Call]bool{}
+	t.list.Locks.WalkOwn(fn, func(instr ssa.Instruction, s *lockset.State) {
+		if call, ok := instr.(*ssa.Call); ok && hasOwnLock(s) {
+			locked[call] = true
+		}
+	})
+	return locked
+}
+
 // locksItself reports whether the function of a took a lock for it. Locks of its
 // callers do not count.
-func locksItself(a *Access) bool {
-	return slices.ContainsFunc(a.Locks.Held(), func(h lockset.Held) bool { return h.Since != nil })
+func locksItself(a *Access) bool { return hasOwnLock(a.Locks) }
+
+// hasOwnLock reports whether the function itself has taken a lock that is held in state s.
+func hasOwnLock(s *lockset.State) bool {
+	return slices.ContainsFunc(s.Held(), func(h lockset.Held) bool { return h.Since != nil })
 }
 
 func (t *touching) imported(fn *ssa.Function) []Touch {

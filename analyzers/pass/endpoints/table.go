@@ -39,7 +39,6 @@ const (
 	cleared consequence = "cleared"
 	follows consequence = "followed"
 	indexes consequence = "indexed"
-	made    consequence = "made"
 	raised  consequence = "raised"
 	removed consequence = "removed"
 	sent    consequence = "sent on"
@@ -59,12 +58,12 @@ var table = []rule{
 
 	// An entry: one more than the limit, or a second one that replaces the first.
 	{decides, insert, locked, facts{asksLength, compares}, nil, added, "addEntry"},
-	{decides, insert, anyGap, facts{sameEntry, ownObject}, facts{isThere, asksMore}, made, "makeEntry"},
-	{decides, insert, locked, facts{sameEntry, isAccountedFor}, facts{isThere, asksMore}, made, "countEntry"},
+	{decides, insert, anyGap, facts{sameEntry, ownObject}, facts{isThere, asksMore}, changed, "makeEntry"},
+	{decides, insert, locked, facts{sameEntry, isAccountedFor}, facts{isThere, asksMore}, changed, "countEntry"},
 
 	// Another value: the greater of two that is not, or a second object that replaces the first.
 	{decides, set, locked, facts{ordersBySize, storesCompared}, nil, changed, "setGreater"},
-	{decides, set, anyGap, facts{isAbsent, ownObject}, facts{asksMore, madeAnyway}, made, "makeValue"},
+	{decides, set, anyGap, facts{isAbsent, ownObject}, facts{asksMore, madeAnyway}, changed, "makeValue"},
 
 	// A mark: in a set of limited size, or for work that is done twice.
 	{decides, mark, locked, facts{usesMap, asksLength, compares}, nil, added, "addMark"},
@@ -109,8 +108,8 @@ var table = []rule{
 // asked where the first one has no line.
 var leads = []rule{
 	// An entry or a value is put where none was, perhaps another one by each goroutine.
-	{decides, insert, released, facts{sameEntry}, facts{isThere, asksMore}, made, "putEntry"},
-	{decides, set, released, facts{isAbsent}, facts{asksMore, madeAnyway}, made, "putValue"},
+	{decides, insert, released, facts{sameEntry}, facts{isThere, asksMore}, changed, "putEntry"},
+	{decides, set, released, facts{isAbsent}, facts{asksMore, madeAnyway}, changed, "putValue"},
 	{exchanges, set, locked, nil, nil, changed, "exchangeValue"},
 }
 

@@ -59,6 +59,8 @@ func (c *Cache) Both(k int) int {
 
 func (c *Cache) Cap() int { return c.lru.Cap() } // want `Cache.lru is read without c.mu`
 
+func (c *Cache) CapUnder() int { return c.lru.CapUnder(&c.mu) } // ok: it takes the lock that it is passed
+
 func (c *Cache) Name() string { return c.lru.Name() } // ok: the name does not change
 
 func (c *Cache) Safe(n int) { c.safe.Add(n) } // ok: it has a lock of its own

@@ -20,6 +20,14 @@ func (l *LRU) Get(k int) int    { return l.m[k] }
 func (l *LRU) Name() string     { return l.name }
 func (l *LRU) Same(o *LRU) bool { return l == o }
 
+// CapUnder takes the lock that it is passed.
+func (l *LRU) CapUnder(mu sync.Locker) int {
+	mu.Lock()
+	n := l.Cap()
+	mu.Unlock()
+	return n
+}
+
 type Safe struct {
 	mu sync.Mutex
 	n  int

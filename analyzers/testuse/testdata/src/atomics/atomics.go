@@ -58,7 +58,7 @@ func (l *Limiter) Current() *state {
 	s := l.cur.Load()
 	if s == nil {
 		s = &state{}
-		l.cur.Store(s) // want `is made`
+		l.cur.Store(s) // want `is set at`
 	}
 	return s
 }
@@ -79,7 +79,7 @@ func (l *Limiter) Entry(k string) *state {
 		return v.(*state)
 	}
 	s := &state{}
-	l.m.Store(k, s) // want `is made`
+	l.m.Store(k, s) // want `is set at`
 	return s
 }
 

@@ -25,7 +25,7 @@ func (c *Cache) GetOrCreate(k string) *entry {
 	}
 	e = &entry{}
 	c.mu.Lock()
-	c.entries[k] = e // want `test and use of Cache.entries are not one step: \(\*Cache\).GetOrCreate tests Cache.entries for a key at line \d+, and depending on the result it is made at line \d+; c.mu is released in between`
+	c.entries[k] = e // want `test and use of Cache.entries are not one step: \(\*Cache\).GetOrCreate tests Cache.entries for a key at line \d+, and depending on the result it is set at line \d+; c.mu is released in between`
 	c.mu.Unlock()
 	return e
 }
@@ -37,7 +37,7 @@ func (c *Cache) Nested(k string) *entry {
 	if e == nil {
 		c.mu.Lock()
 		e = &entry{}
-		c.entries[k] = e // want `is made`
+		c.entries[k] = e // want `is set`
 		c.mu.Unlock()
 	}
 	return e

@@ -52,13 +52,13 @@ func (s *Store) putIfAbsent(k string, i *item) {
 
 func (s *Store) Ensure(k string) {
 	if !s.has(k) {
-		s.put(k, &item{}) // want `\(\*Store\).Ensure tests Store.items for a key at line \d+ \(by \(\*Store\).has, callee.go:\d+\), and depending on the result it is made at line \d+ \(by \(\*Store\).put, callee.go:\d+\); s.mu is released in between`
+		s.put(k, &item{}) // want `\(\*Store\).Ensure tests Store.items for a key at line \d+ \(by \(\*Store\).has, callee.go:\d+\), and depending on the result it is set at line \d+ \(by \(\*Store\).put, callee.go:\d+\); s.mu is released in between`
 	}
 }
 
 func (s *Store) EnsureToo(k string) {
 	if s.get(k) == nil {
-		s.put(k, &item{}) // want `is made`
+		s.put(k, &item{}) // want `is set`
 	}
 }
 
@@ -81,7 +81,7 @@ func (s *Store) Local(k string) {
 	_, ok := s.items[k]
 	s.mu.Unlock()
 	if !ok {
-		s.put(k, &item{}) // want `is made`
+		s.put(k, &item{}) // want `is set`
 	}
 }
 
@@ -131,7 +131,7 @@ func (s *Store) Register(k string, i *item) error {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.items[k] = i // want `is made`
+	s.items[k] = i // want `is set`
 	return nil
 }
 
@@ -156,7 +156,7 @@ type Front struct{ b backend }
 
 func (f *Front) Ensure(k string) {
 	if f.b.find(k) == nil {
-		f.b.keep(k, &item{}) // want `is made`
+		f.b.keep(k, &item{}) // want `is set`
 	}
 }
 

@@ -16,7 +16,7 @@ func (r *Registry) Watch(keys []string) {
 			r.mu.Unlock()
 			if !ok {
 				r.mu.Lock()
-				r.m[k] = make(chan int) // want `is made`
+				r.m[k] = make(chan int) // want `is set`
 				r.mu.Unlock()
 			}
 		}()
@@ -46,7 +46,7 @@ func (r *Registry) Deferred(k string) {
 	}
 	if !has() {
 		r.mu.Lock()
-		r.m[k] = make(chan int) // want `is made`
+		r.m[k] = make(chan int) // want `is set`
 		r.mu.Unlock()
 	}
 }

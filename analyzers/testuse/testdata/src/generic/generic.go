@@ -15,7 +15,7 @@ func (m *Map[K, V]) Get(k K) *V {
 	if v == nil {
 		v = new(V)
 		m.mu.Lock()
-		m.m[k] = v // want `is made`
+		m.m[k] = v // want `is set`
 		m.mu.Unlock()
 	}
 	return v

@@ -26,7 +26,7 @@ func (c *Client) Dial() {
 	if absent {
 		n := &conn{}
 		c.mu.Lock()
-		c.conn = n // want `is made`
+		c.conn = n // want `is set`
 		c.mu.Unlock()
 	}
 }
