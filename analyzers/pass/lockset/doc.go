@@ -13,7 +13,7 @@
 // the locks that all of them hold; calls with a fresh receiver do not count.
 // Where the callers are not known ([State.Unknown]), a caller may hold further
 // locks; so it is too where the function's name or comment says that it wants a
-// lock.
+// lock. One caller among others that is called through a function value holds none that is known.
 //
 // A lock is a sync.Mutex or RWMutex, or anything else with methods Lock and
 // Unlock: a spin lock, a sync.Locker. Methods of other names that acquire and

@@ -48,6 +48,7 @@ func (r *Result) listRoots() []*ssa.Function {
 		root := r.graph.Open(fn) || r.graph.Escapes(fn) || len(r.graph.Sites(fn)) == 0
 		if root {
 			r.entry[fn] = r.declaredState(fn, !r.graph.Open(fn) && !roles.Main || r.wants[fn])
+			r.entry[fn].unseen = !r.graph.Open(fn) && !roles.Main && r.graph.Escapes(fn)
 			work = append(work, fn)
 		}
 	}
@@ -94,7 +95,11 @@ func (r *Result) arrive(site callgraph.Site, s *State) bool {
 	in.Unknown = in.Unknown || r.wants[fn]
 	old := r.entry[fn]
 	switch {
-	case old == nil || old.Unknown && !in.Unknown:
+	case old == nil:
+		r.entry[fn] = in
+	case in.unseen || old.unseen: // it is called with these locks, and by a function with callers that are not seen
+		r.entry[fn] = onlyHeld(joinStates(old, in))
+	case old.Unknown && !in.Unknown:
 		r.entry[fn] = in
 	case in.Unknown && !old.Unknown:
 		return false // a call that is understood says more
@@ -107,9 +112,9 @@ func (r *Result) arrive(site callgraph.Site, s *State) bool {
 // translate returns the entry state that a call with state s brings, in terms
 // of the callee; nil if the call does not count, its receiver being fresh.
 func (r *Result) translate(site callgraph.Site, s *State) *State {
-	in := &State{Unknown: s.Unknown, locks: map[accesspath.Path]hold{}}
+	in := &State{Unknown: s.Unknown, unseen: s.unseen, locks: map[accesspath.Path]hold{}}
 	if site.Mode == callgraph.Go {
-		in.Unknown = false // a goroutine shares the objects that it is started with
+		in.Unknown, in.unseen = false, false // a goroutine shares the objects that it is started with
 		r.handOver(in, site, s)
 		return in
 	}
@@ -168,7 +173,7 @@ func anonymous(class string) accesspath.Path { return accesspath.Path{Fields: cl
 
 // onlyHeld drops the locks that are not surely held: on entry nothing else is known.
 func onlyHeld(s *State) *State {
-	out := &State{Unknown: s.Unknown, locks: map[accesspath.Path]hold{}}
+	out := &State{Unknown: s.Unknown, unseen: s.unseen, locks: map[accesspath.Path]hold{}}
 	for p, h := range s.locks {
 		if h.status == held || h.status == heldRead {
 			h.since = nil

@@ -58,6 +58,8 @@ type State struct {
 	defers []*ssa.Defer // that have run on some way here, in order of the blocks
 	// Unknown: a caller may hold locks that are not listed.
 	Unknown bool
+	// unseen: so may the callers of a function value, which no call of the package shows.
+	unseen bool
 
 	once sync.Once
 	held []Held // the result of Held, once it was asked for
@@ -184,7 +186,7 @@ func (s *State) MayHoldClasses() []string {
 }
 
 func (s *State) withHold(p accesspath.Path, h hold) *State {
-	c := &State{locks: maps.Clone(s.locks), defers: s.defers, Unknown: s.Unknown}
+	c := &State{locks: maps.Clone(s.locks), defers: s.defers, Unknown: s.Unknown, unseen: s.unseen}
 	if c.locks == nil {
 		c.locks = map[accesspath.Path]hold{}
 	}
@@ -200,7 +202,7 @@ func (s *State) withDefer(d *ssa.Defer) *State {
 	if slices.Contains(s.defers, d) {
 		return s
 	}
-	return &State{locks: s.locks, defers: append(slices.Clip(s.defers), d), Unknown: s.Unknown}
+	return &State{locks: s.locks, defers: append(slices.Clip(s.defers), d), Unknown: s.Unknown, unseen: s.unseen}
 }
 
 // acquire and release give the state after an operation on the lock at p.
@@ -303,7 +305,9 @@ func joinStates(a, b *State) *State {
 	if b == nil {
 		return a
 	}
-	out := &State{locks: map[accesspath.Path]hold{}, defers: a.defers, Unknown: a.Unknown || b.Unknown}
+	out := &State{
+		locks: map[accesspath.Path]hold{}, defers: a.defers, Unknown: a.Unknown || b.Unknown, unseen: a.unseen || b.unseen,
+	}
 	for p, h := range a.locks {
 		out.locks[p] = joinHold(h, b.locks[p])
 	}
@@ -342,7 +346,8 @@ func equalStates(a, b *State) bool {
 	if a == nil || b == nil {
 		return a == b
 	}
-	return a.Unknown == b.Unknown && maps.Equal(a.locks, b.locks) && slices.Equal(a.defers, b.defers)
+	return a.Unknown == b.Unknown && a.unseen == b.unseen &&
+		maps.Equal(a.locks, b.locks) && slices.Equal(a.defers, b.defers)
 }
 
 // Free reports whether surely no lock is held, by this function or a caller.
