@@ -513,7 +513,7 @@ func (t *tally) addHolders(cfg *Config, f *finding.Finding, members []blocked) {
 		f.Evidence.Holders = append(f.Evidence.Holders, h)
 		how := "is still there"
 		if h.Returned {
-			how = "has returned without releasing it"
+			how = "has ended without releasing it"
 		}
 		f.Message += fmt.Sprintf(" Goroutine %d acquired %s at %s:%d in %s, which %s.",
 			h.ID, h.Lock, h.File, h.Line, h.Function, how)

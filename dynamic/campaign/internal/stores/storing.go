@@ -9,7 +9,6 @@ import (
 
 	"github.com/interlock-go/interlock/atomicsets/plan"
 	"github.com/interlock-go/interlock/atomicsets/sites"
-	"github.com/interlock-go/interlock/dynamic/evidence"
 )
 
 // store describes the write that ends a section, by the source.
@@ -17,7 +16,7 @@ type store struct {
 	how      storeKind
 	value    types.Type // of the stored value
 	constant bool       // the same in every goroutine, such as true
-	grows    bool       // an element is added to a list: x = append(x, v)
+	adds     bool       // to a list or number: x = append(x, v), x = n + 1
 }
 
 type storeKind int
@@ -30,19 +29,6 @@ const (
 	answer                 // an update with a result that the code behind may test: i := n.Add(1)
 	returned               // an answer that is the result of the function: return int(n.Add(1))
 )
-
-// textsDiffer reports whether the texts that the end replaced and stored are known not to be equal: by their lengths.
-func textsDiffer(s *evidence.SplitSection) bool {
-	return s.Stored != nil && (s.Replaced == nil || lengthsDiffer(s.Replaced, s.Stored))
-}
-
-// lengthsDiffer compares the second words of two strings.
-func lengthsDiffer(a, b []uint64) bool { return len(a) > 1 && len(b) > 1 && a[1] != b[1] }
-
-func isText(of types.Type) bool {
-	b, ok := of.Underlying().(*types.Basic)
-	return ok && b.Info()&types.IsString != 0
-}
 
 // storeAt finds the statement that makes the write at a site.
 func (src *Source) storeAt(site *plan.Site) (found store) {
@@ -96,7 +82,7 @@ func storeOf(p *sites.Package, n ast.Node, site *plan.Site) store {
 			case len(n.Lhs) != len(n.Rhs):
 				return store{how: replacement, value: p.Info.TypeOf(e)}
 			default:
-				return store{replacement, p.Info.TypeOf(e), isConstant(p, n.Rhs[i]), isAppend(p, n.Rhs[i])}
+				return store{replacement, p.Info.TypeOf(e), isConstant(p, n.Rhs[i]), isAddition(p, n.Rhs[i])}
 			}
 		}
 	case *ast.CallExpr:
@@ -123,7 +109,7 @@ func storeOfCall(p *sites.Package, call *ast.CallExpr) store {
 		case f.Pkg().Path() != "sync/atomic":
 		case strings.HasPrefix(f.Name(), "Store") && len(call.Args) > 0:
 			v := call.Args[len(call.Args)-1]
-			return store{how: replacement, value: p.Info.TypeOf(v), constant: isConstant(p, v)}
+			return store{replacement, p.Info.TypeOf(v), isConstant(p, v), isAddition(p, v)}
 		default:
 			return store{how: answer}
 		}
@@ -138,21 +124,23 @@ func storeInSyncMap(p *sites.Package, f *types.Func, call *ast.CallExpr) store {
 		return store{}
 	}
 	v := call.Args[1]
-	return store{how: replacement, value: p.Info.TypeOf(v), constant: isConstant(p, v)}
+	return store{replacement, p.Info.TypeOf(v), isConstant(p, v), isAddition(p, v)}
 }
 
-// isAppend reports whether the expression appends to a list.
-func isAppend(p *sites.Package, e ast.Expr) bool {
-	call, ok := ast.Unparen(e).(*ast.CallExpr)
-	if !ok {
-		return false
+// isAddition reports whether the expression appends to a list, adds to a number or subtracts from it.
+func isAddition(p *sites.Package, e ast.Expr) bool {
+	switch e := ast.Unparen(e).(type) {
+	case *ast.BinaryExpr:
+		return (e.Op == token.ADD || e.Op == token.SUB) && isNumeric(p.Info.TypeOf(e))
+	case *ast.CallExpr:
+		id, ok := ast.Unparen(e.Fun).(*ast.Ident)
+		if !ok {
+			return false
+		}
+		b, ok := p.Info.Uses[id].(*types.Builtin)
+		return ok && b.Name() == "append"
 	}
-	id, ok := ast.Unparen(call.Fun).(*ast.Ident)
-	if !ok {
-		return false
-	}
-	b, ok := p.Info.Uses[id].(*types.Builtin)
-	return ok && b.Name() == "append"
+	return false
 }
 
 // isConstant reports whether the expression has the same value each time.
