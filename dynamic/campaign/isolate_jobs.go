@@ -52,13 +52,17 @@ func (c *campaign) isolate(ctx context.Context) {
 	}
 	c.finish() // what is confirmed by now needs no search
 	jobs := c.isolationJobs()
-	end := time.Now().Add(time.Duration(isolateShare * float64(c.replayTime(1))))
 	failing := 0
 	for _, job := range jobs {
 		if job.fails {
 			failing++
 		}
 	}
+	searches := time.Duration(isolateShare * float64(c.replayTime(1)))
+	if failing > 0 && !c.cfg.Bounded { // the user has asked for the runs, whatever they take
+		searches = max(searches, c.asLoaded(isolateLimit))
+	}
+	end := time.Now().Add(searches)
 	var cpu cpuLimit
 	for i, job := range jobs {
 		if !job.fails && cpu.end == 0 {
@@ -89,7 +93,7 @@ func (c *campaign) isolationJobs() (jobs []isolationJob) {
 		case f != nil:
 			for _, test := range c.testsToIsolate(pkg) {
 				if !c.isConfirmed(pkg, test) {
-					jobs = append(jobs, isolationJob{index: i, test: test, fails: true, limit: isolateLimit})
+					jobs = append(jobs, isolationJob{index: i, test: test, fails: true, limit: c.asLoaded(isolateLimit)})
 				}
 			}
 		}
