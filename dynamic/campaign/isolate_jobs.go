@@ -14,13 +14,13 @@ import (
 )
 
 const (
-	// isolateLimit bounds the search for what one test fails by.
+	// isolateLimit bounds the search for the reason of one failing test.
 	isolateLimit = 12 * time.Second
-	// probeLimit does so for a package whose tests have not failed, beside the time that they take under the
+	// probeLimit bounds the search in a package without failed tests, beside the time that the tests take under the
 	// happens-before engine.
 	probeLimit = 4 * time.Second
-	// All searches of such packages may take probeCPU of processor time, or probeShare of what the runs without the
-	// monitor took, if that is more: most modules have no bug to be found, and pay for them all the same.
+	// All searches of such packages may take probeCPU of processor time, or probeShare of the time of the runs without
+	// the monitor, if that is more: most modules have no bug to be found, and pay for them all the same.
 	probeCPU   = 2 * time.Second
 	probeShare = 0.25
 	// isolateShare is how much of the time that is left for replays all searches may take.
@@ -45,12 +45,12 @@ type cpuLimit struct {
 func (l cpuLimit) isReached() bool { return l.end > 0 && l.tests.CPU >= l.end }
 
 // isolate makes the searches, as far as their share of the campaign's time goes: tests that fail come first, and each
-// of them has its part of what is left.
+// of them has an equal part of the rest.
 func (c *campaign) isolate(ctx context.Context) {
 	if !c.cfg.auto() || len(c.cfg.Pauses)+len(c.cfg.Hold) > 0 {
 		return
 	}
-	c.finish() // what is confirmed by now needs no search
+	c.finish() // confirmed findings need no search
 	jobs := c.isolationJobs()
 	failing := 0
 	for _, job := range jobs {
@@ -79,8 +79,8 @@ func (c *campaign) isolate(ctx context.Context) {
 	}
 }
 
-// isolationJobs lists the searches, the most promising first: of packages whose tests have not failed, those in which
-// goroutines have come to most variables within a short time.
+// isolationJobs lists the searches, the most promising first: failed tests, then the packages in which goroutines have
+// reached most variables at nearly the same time.
 func (c *campaign) isolationJobs() (jobs []isolationJob) {
 	for i := range c.result.Packages {
 		pkg := &c.result.Packages[i]
@@ -135,7 +135,7 @@ func (c *campaign) testsToIsolate(pkg *PackageResult) []string {
 	return pkg.ended
 }
 
-// isolateJob makes one search, and takes up what it has found, or what is known of a test that stays unexplained.
+// isolateJob makes one search, and adds its finding, or the facts on a test that stays unexplained.
 func (c *campaign) isolateJob(ctx context.Context, job isolationJob, limit time.Duration, cpu cpuLimit) {
 	pkg := &c.result.Packages[job.index]
 	s := &isolation{

@@ -12,7 +12,7 @@ import (
 
 // Two goroutines that find a cache empty and both fill it, or that pass a limit by one, split each other's section,
 // and most programs are none the worse for it. So a split is harm by itself only where no program can mean it:
-// a list or sum loses what was added, something is taken that is not there, goroutines have different locks of one thing.
+// a list or sum loses an addition, something is taken that is not there, goroutines have different locks of one thing.
 // Of all else a test that fails has to show the harm: a channel that is closed twice panics.
 
 // Source is the source code that has the stores of a plan.
@@ -29,7 +29,8 @@ const (
 	again     = "both goroutines have done the same, and no test that failed says that this does harm"
 	outdated  = "the condition tested at the entry no longer held at the end, and no test that failed says that " +
 		"this does harm"
-	inexact = "a comment or name may say that the value need not be exact, and no test that failed says that this does harm"
+	inexact = "a comment or name may say that the value need not be exact, and no test that failed says that this " +
+		"does harm"
 )
 
 // Doubt returns why the change that the split caused may be no harm, or "" if it is harm by itself.
@@ -53,8 +54,8 @@ func (src *Source) decidesElsewhere(section *plan.Section, s *evidence.SplitSect
 }
 
 // doubtUpdate is Doubt for a load and a store. What the other goroutine added to a list or number is lost where the
-// statement that stores adds, too. Of all else the last writer may be the one that counts: a new configuration, the place
-// at which the next search begins, a number that a setter sets right later.
+// statement that stores adds, too. Of all else the last writer may be the one that counts: a new configuration, the
+// place at which the next search begins, a number that a setter sets right later.
 func (src *Source) doubtUpdate(s *evidence.SplitSection) string {
 	if s.End == nil || !s.End.Write {
 		return ""
