@@ -101,7 +101,7 @@ func (c *campaign) bound(n int) {
 // at most, and the replays as much as that leaves, or their least.
 func afterRuns(left time.Duration) time.Duration { return max(left, left*3/4+leastReplay) }
 
-// furtherRuns is how many runs may be made beyond those asked for, by what is known behind run n.
+// furtherRuns is how many runs may be made beyond those asked for, estimated from runs 1 to n.
 func (c *campaign) furtherRuns(n int) int {
 	left := int((shortTime - c.monitored()) / max(c.result.PerRun, time.Millisecond))
 	return min(n+left, mostShort) - c.time.asked

@@ -120,8 +120,8 @@ func TestShortRunsGoOn(t *testing.T) {
 	}
 }
 
-// What is announced bounds what comes: the runs asked for, those made beyond them while they confirm nothing, the
-// searches and the replays.
+// The announced time bounds the runs asked for, those made beyond them while they confirm nothing, the searches and
+// the replays.
 func TestBoundNamesAllThatComes(t *testing.T) {
 	for _, c := range []struct {
 		name          string

@@ -316,7 +316,7 @@ func printRun(p *progress.Reporter, e campaign.Event) {
 	}
 }
 
-// estimate returns what comes behind the first run of a bounded campaign, and how long it may take.
+// estimate names the runs, searches and replays behind the first run of a bounded campaign, and their longest time.
 func estimate(e campaign.Event) string {
 	further := ""
 	if e.Further > 0 {

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// The text of pauses on the command line becomes what the monitor reads.
+// Pauses on the command line become the text that the monitor reads.
 func TestSplitPauses(t *testing.T) {
 	locks := func(place string) ([]uint64, error) {
 		if place == "a.go:3:5" {

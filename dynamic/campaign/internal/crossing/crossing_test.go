@@ -130,7 +130,7 @@ func TestFindPlaces(t *testing.T) {
 	}
 }
 
-// Where the process ends while a goroutine is held, a run that goes on shows what it was about to do; and a read that
+// Where the process ends while a goroutine is held, a run that goes on shows its next access; and a read that
 // finds nothing stored yet crosses no section, but comes before the first store. What the other run shows has the
 // number of the goroutine that was held.
 func TestFindInLaterRun(t *testing.T) {

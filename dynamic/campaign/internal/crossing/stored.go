@@ -7,9 +7,9 @@ import (
 	"github.com/interlock-go/interlock/dynamic/evidence"
 )
 
-// LastStore returns what the goroutine reader has read last at a line of the stack with which it failed, and the store
-// of that by another goroutine, if that is the last one before the read. It is not ok where the goroutine itself has
-// stored the value, or nobody has in the steps that are known.
+// LastStore returns the last read of the goroutine reader at a line of the stack with which it failed, and the store
+// of its variable by another goroutine, if that is the last one before the read. It is not ok where the goroutine
+// itself has stored the value, or no goroutine has in the steps that are known.
 func LastStore(steps []Step, reader int64, failed []finding.Frame) (read, store Step, ok bool) {
 	at := len(steps) - 1
 	for ; at >= 0; at-- {

@@ -10,7 +10,7 @@ import (
 	"github.com/interlock-go/interlock/dynamic/evidence"
 )
 
-// A function that asks again behind the end may take back what it has done.
+// A function that reads the variable again behind the end may undo its store.
 func TestLooksAgain(t *testing.T) {
 	const code = `package p
 

@@ -108,7 +108,7 @@ func (s *striped) Stops() {
 	s.n++ // = maybe part.mu
 }
 
-// Each round releases what it has taken.
+// Each round ends without a lock.
 func (s *striped) Rounds() {
 	for _, p := range s.ptrs {
 		p.mu.Lock()
