@@ -77,11 +77,8 @@ func together(p accesspath.Path, h lockset.Held) bool {
 	if _, global := p.Global(); global {
 		return true
 	}
-	return ownerOf(p.Fields) == ownerOf(h.Path.Fields)
+	return p.Owner() == h.Path.Owner()
 }
-
-// ownerOf returns the path of the object that the last field belongs to.
-func ownerOf(fields string) string { return fields[:max(strings.LastIndexByte(fields, '.'), 0)] }
 
 // needing returns one of the other sides if all of them take a lock of h's class first; closes of the channel
 // are other sides of a receive.
@@ -180,7 +177,7 @@ func (c *checker) callbacks() {
 			path := accesspath.Of(field)
 			for _, h := range s.Held() {
 				if h.Read || h.Class == "" || h.Since == nil || path.Root != h.Path.Root ||
-					ownerOf(path.Fields) != ownerOf(h.Path.Fields) {
+					path.Owner() != h.Path.Owner() {
 					continue
 				}
 				if taker := c.findTaker(h.Class, fn); taker != nil {

@@ -180,12 +180,7 @@ func (l *List) publishes(flag accesspath.Name, w *Access) bool {
 // beside reports whether the flag lies in the object that holds the variable of a, or is a package variable.
 func beside(f, a *Access) bool {
 	_, global := f.Path.Global()
-	return global || f.Path.Root != nil && f.Path.Root == a.Path.Root && parentOf(f.Path) == parentOf(a.Path)
-}
-
-// parentOf returns the fields of p without the last.
-func parentOf(p accesspath.Path) string {
-	return p.Fields[:max(0, strings.LastIndexByte(p.Fields, '.'))]
+	return global || f.Path.Root != nil && f.Path.Owner() == a.Path.Owner()
 }
 
 // setBehind reports whether the flag is set behind w, or as its function returns.

@@ -152,20 +152,16 @@ func (a *Access) Near(h lockset.Held) bool {
 	if h.Path.Root == nil {
 		return false
 	}
-	fields := h.Path.Fields
-	for {
-		i := strings.LastIndexByte(fields, '.')
-		if i < 0 {
-			return false
-		}
-		fields = fields[:i]
-		if _, under := a.Path.Under(accesspath.Path{Root: h.Path.Root, Fields: fields}); under {
+	for owner := h.Path; owner.Fields != ""; {
+		owner = owner.Owner()
+		if _, under := a.Path.Under(owner); under {
 			return true
 		}
-		if !onlyLocks(h.Path.Root.Type(), fields) {
+		if !onlyLocks(h.Path.Root.Type(), owner.Fields) {
 			return false
 		}
 	}
+	return false
 }
 
 // onlyLocks reports whether the fields lead from t to a struct that holds

@@ -321,6 +321,31 @@ func (p Path) Under(base Path) (rest string, ok bool) {
 	return rest, true
 }
 
+// Owner returns the path of the object in which the last field of p lies: s for s.locks[i]. Without a field the owner
+// is the root.
+func (p Path) Owner() Path {
+	cut := 0
+	for i := 0; i < len(p.Fields); {
+		if p.Fields[i] == '.' {
+			cut = i
+		}
+		i += len(firstStep(p.Fields[i:]))
+	}
+	return Path{p.Root, p.Fields[:cut]}
+}
+
+// Indexes returns the indexes among fields, in the order in which they are applied.
+func Indexes(fields string) (list []string) {
+	for fields != "" {
+		step := firstStep(fields)
+		if isIndex(step) {
+			list = append(list, step)
+		}
+		fields = fields[len(step):]
+	}
+	return list
+}
+
 // firstStep returns the first field or index of fields.
 func firstStep(fields string) string {
 	depth := 0

@@ -69,7 +69,7 @@ func leftAside(e *event, h lockset.Held, most map[string]int) bool {
 
 // inObject reports whether h lies in the object that holds e's variable, by their names.
 func inObject(e *event, h lockset.Held) bool {
-	_, under := e.path.Under(accesspath.Path{Root: h.Path.Root, Fields: parent(h.Path.Fields)})
+	_, under := e.path.Under(h.Path.Owner())
 	return under
 }
 

@@ -234,9 +234,5 @@ func isNearEnd(e *event, h lockset.Held) bool {
 	if strings.HasPrefix(h.Class, owner) {
 		return true
 	}
-	_, under := e.path.Under(accesspath.Path{Root: h.Path.Root, Fields: parent(h.Path.Fields)})
-	return h.Path.Root != nil && under
+	return inObject(e, h)
 }
-
-// parent leaves out the last field.
-func parent(fields string) string { return fields[:max(0, strings.LastIndexByte(fields, '.'))] }

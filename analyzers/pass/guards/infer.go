@@ -3,7 +3,6 @@ package guards
 import (
 	"go/ast"
 	"slices"
-	"strings"
 
 	"golang.org/x/tools/go/ssa"
 
@@ -125,11 +124,7 @@ func guardPath(a *accesses.Access, lock string) accesspath.Path {
 			return accesspath.Path{Root: l}
 		}
 	}
-	base := a.Path
-	if i := strings.LastIndexByte(base.Fields, '.'); i >= 0 {
-		base.Fields = base.Fields[:i]
-	}
-	return base.Plus("." + lock)
+	return a.Path.Owner().Plus("." + lock)
 }
 
 // WorthTrying reports whether a lock that so many of all accesses of a variable hold may be the

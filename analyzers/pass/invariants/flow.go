@@ -4,7 +4,6 @@ import (
 	"go/ast"
 	"go/token"
 	"slices"
-	"strings"
 
 	"golang.org/x/tools/go/ssa"
 
@@ -67,9 +66,8 @@ func (e *event) isSameVariable(u *event) bool {
 
 // together reports whether the two are about different fields of one object.
 func (e *event) together(u *event) bool {
-	object := func(e *event) string { return e.path.Fields[:max(strings.LastIndexByte(e.path.Fields, '.'), 0)] }
 	return e.path.Root != nil && e.path.Root == u.path.Root && e.path != u.path &&
-		e.path.Fields != "" && u.path.Fields != "" && object(e) == object(u)
+		e.path.Fields != "" && u.path.Fields != "" && e.path.Owner() == u.path.Owner()
 }
 
 // variable is the variable of events that may be alike, and of map accesses the key: a constant, variesKey for

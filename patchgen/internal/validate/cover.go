@@ -270,11 +270,24 @@ func (s *side) sameObject(h lockset.Held, base ssa.Value) bool {
 	}
 	for v := base; v != nil; v = up(v) {
 		if isNamed(v.Type(), pkg, typ) {
-			return h.Path.Root != nil && accesspath.Of(v).Plus(fieldOf(h.Path)) == h.Path
+			return h.Path.Root != nil && h.Path.Owner() == accesspath.Of(v) && sameStripe(h.Path, base)
 		}
 	}
 	// No owner on the way: the class alone speaks for it.
 	return s.claim.Variable.Package != pkg || s.claim.Variable.Type != typ
+}
+
+// sameStripe reports whether the variable at base lies in the part that lock is for, where its owner has several parts
+// with a lock each: s.parts[i].n and s.locks[i].
+func sameStripe(lock accesspath.Path, base ssa.Value) bool {
+	owner := lock.Owner()
+	part, _ := accesspath.Of(base).Under(owner)
+	for _, index := range accesspath.Indexes(lock.Fields[len(owner.Fields):]) {
+		if index != accesspath.Every && !slices.Contains(accesspath.Indexes(part), index) {
+			return false
+		}
+	}
+	return true
 }
 
 // isPrivate reports whether only this goroutine can reach the lock: then it keeps
@@ -294,16 +307,6 @@ func up(v ssa.Value) ssa.Value {
 		return from[0]
 	}
 	return nil
-}
-
-// fieldOf returns the last field of a lock's path, with its dot.
-func fieldOf(p accesspath.Path) string {
-	for i := len(p.Fields) - 1; i >= 0; i-- {
-		if p.Fields[i] == '.' {
-			return p.Fields[i:]
-		}
-	}
-	return p.Fields
 }
 
 // isNamed reports whether t is the named type, or a pointer to it.
