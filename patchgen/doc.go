@@ -11,7 +11,8 @@
 //	         without it to a helper which others call under it
 //	atomic   one-step accesses through sync/atomic
 //	once     lazy initialisation through a sync.Once
-//	mutex    a new mutex beside the variable, taken at every access
+//	mutex    a new mutex beside the variable, taken at every access; also where another
+//	         object's lock is held at some that has no name at the others
 //
 // Findings on locks, WaitGroups and channels, tests and uses in two critical
 // sections, and uses behind a lock have strategies of their own, for the places that they name:

@@ -3,6 +3,7 @@ package strategy
 import (
 	"errors"
 	"fmt"
+	"go/ast"
 	"go/token"
 	"go/types"
 	"strings"
@@ -128,10 +129,21 @@ func (k *knownLock) expr(a *source.Access) (text, key string, err error) {
 	return k.inScope(a)
 }
 
-// inScope finds the receiver or parameter that holds the lock, or the field
-// of the accessed object that leads back to it.
+// inScope finds the object with the lock on the way to the accessed one, the receiver or parameter that holds the lock,
+// or the field of the accessed object that leads back to it.
 func (k *knownLock) inScope(a *source.Access) (text, key string, err error) {
 	file := a.File
+	// t.stats.n: the lock is t.mu
+	for base := a.Base; base != nil; {
+		if at, ok := file.PathOf(base); ok && base != a.Base && source.SameNamed(source.Named(file.TypeOf(base)), k.owner) {
+			return k.sourceOf(selectorBase(file, base)), at.Key + "." + k.field, nil
+		}
+		sel, ok := ast.Unparen(base).(*ast.SelectorExpr)
+		if !ok {
+			break
+		}
+		base = sel.X
+	}
 	var names []types.Object
 	for f := a.Function; f != nil; f = f.Outer {
 		for _, obj := range f.Params() {

@@ -25,7 +25,7 @@ func mutex(p *Problem) (*Patch, error) {
 			return nil, err
 		}
 	}
-	if err := cmp.Or(p.underAnother(), p.inTest()); err != nil {
+	if err := p.inTest(); err != nil {
 		return nil, err
 	}
 	// x.stats.n: the struct that holds stats gets the lock
@@ -35,7 +35,7 @@ func mutex(p *Problem) (*Patch, error) {
 	}
 	h.Bold = p.Bold
 	for _, q := range h.all() {
-		if err := q.fits(); err != nil {
+		if err := cmp.Or(q.underAnother(), q.fits()); err != nil {
 			return nil, err
 		}
 	}
@@ -147,24 +147,44 @@ func (p *Problem) outermost() (*Problem, error) {
 		covered: p.covered}, nil
 }
 
-// underAnother refuses variables that are under a lock at some access: beside it a second one would nest in it, and the
-// object's state would be under two. A lock of another object may have no name where the variable is accessed without
-// it.
+// underAnother refuses variables that are under a lock at some access which the others could take too: beside it a
+// second one would nest in it, and the object's state would be under two. A lock of another object is no reason where
+// it has no name at an access without it: nothing but a new one can cover that.
 func (p *Problem) underAnother() error {
-	for _, q := range p.all() {
-		for _, a := range q.protectable() {
-			locks := p.Facts.Classes(a)
-			if len(locks) == 0 {
-				continue
-			}
-			err := fmt.Errorf("%s is under %s at %s: it needs that lock, not another one inside of it", q.Variable,
-				source.Short(locks[0]), a.File.At(a.Expr))
-			if isLockOf(q.Variable, locks[0]) || p.open(finding.Light, "the new one nests in it", err) != nil {
+	accs := p.protectable()
+	for _, a := range accs {
+		for _, class := range p.Facts.Classes(a) {
+			err := fmt.Errorf("%s is under %s at %s: it needs that lock, not another one inside of it", p.Variable,
+				source.Short(class), a.File.At(a.Expr))
+			switch {
+			case isLockOf(p.Variable, class):
+				return err
+			case !p.canName(class, accs):
+			case isOfNoType(class) || p.open(finding.Light, "the new one nests in it", err) != nil:
 				return err
 			}
 		}
 	}
 	return nil
+}
+
+// canName reports whether a lock has a name at each of the accesses that are made without it.
+func (p *Problem) canName(class string, accs []*source.Access) bool {
+	// s.locks[i]: a caller may have a name for it
+	if strings.HasSuffix(class, "[]") {
+		return true
+	}
+	lock, err := p.findLock(class)
+	if err != nil {
+		return false
+	}
+	return !slices.ContainsFunc(accs, func(a *source.Access) bool {
+		if slices.Contains(p.Facts.Classes(a), class) {
+			return false
+		}
+		_, _, err := lock.expr(a)
+		return err != nil
+	})
 }
 
 // exported is why a variable cannot get a lock that code outside of the module does not know.
@@ -173,14 +193,13 @@ func (p *Problem) exported(t *source.Variable) error {
 		fmt.Errorf("%s is exported: code outside the module would not take a new lock", t))
 }
 
-// isLockOf reports whether a class of locks is of the object that a variable belongs to, or of a package variable.
+// isLockOf reports whether a class of locks is of the object that a variable belongs to.
 func isLockOf(t *source.Variable, class string) bool {
-	if t.Owner == nil || strings.Count(class[strings.LastIndexByte(class, '/')+1:], ".") < 2 {
-		return true
-	}
-	owner := t.Owner.Obj()
-	return strings.HasPrefix(class, owner.Pkg().Path()+"."+finding.TypeName(owner)+".")
+	return t.Owner != nil && strings.HasPrefix(class, source.OwnerName(t.Owner)+".")
 }
+
+// isOfNoType reports whether a class of locks is that of a package variable or a local.
+func isOfNoType(class string) bool { return strings.Count(source.Short(class), ".") < 2 }
 
 // fits refuses variables that a lock beside them cannot protect.
 func (p *Problem) fits() error {
