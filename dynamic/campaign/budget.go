@@ -87,7 +87,7 @@ func (c *campaign) bound(n int) {
 	// Noise may take up its whole budget, where no run has made any yet.
 	most := time.Duration(c.cfg.Runs-n) * c.result.PerRun
 	if n == 1 && t.quiet > 0 {
-		most = min(left, child.Stretch(most, c.cfg.Budget))
+		most = min(left, child.Stretch(most, c.cfg.Noise.Budget))
 	}
 	e := Event{Kind: Bounded, Run: n, Runs: c.cfg.Runs}
 	if further := c.furtherRuns(n); further > 0 {

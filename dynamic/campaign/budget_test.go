@@ -27,7 +27,7 @@ func TestBound(t *testing.T) {
 	} {
 		plain, exact, took := c.plain*time.Second, c.exact*time.Second, c.took*time.Second
 		cam := &campaign{
-			cfg: &Config{Runs: 10, Bounded: c.bounded}, result: &Result{},
+			cfg: &settings{Series: Series{Runs: 10}, Bounded: c.bounded}, result: &Result{},
 			tests: &recorded.Runner{Spent: plain + exact + took},
 			time:  spending{plain: plain, exact: exact},
 		}
@@ -46,7 +46,7 @@ func TestBound(t *testing.T) {
 func TestBoundIsEstimatedAnew(t *testing.T) {
 	tests := &recorded.Runner{Spent: 70 * time.Second}
 	cam := &campaign{
-		cfg: &Config{Runs: 10, Bounded: true}, result: &Result{}, tests: tests,
+		cfg: &settings{Series: Series{Runs: 10}, Bounded: true}, result: &Result{}, tests: tests,
 		time: spending{plain: 10 * time.Second, exact: 60 * time.Second},
 	}
 	var said time.Duration
@@ -75,7 +75,7 @@ func TestBoundIsEstimatedAnew(t *testing.T) {
 // the time for replays and the one that is printed are those of this machine.
 func TestBoundCountsWithoutLoad(t *testing.T) {
 	cam := &campaign{
-		cfg: &Config{Runs: 10, Bounded: true}, result: &Result{},
+		cfg: &settings{Series: Series{Runs: 10}, Bounded: true}, result: &Result{},
 		tests: &recorded.Runner{Spent: 6 * time.Second, Elapsed: 18 * time.Second},
 		time:  spending{plain: time.Second, exact: 4 * time.Second},
 	}
@@ -105,7 +105,10 @@ func TestShortRunsGoOn(t *testing.T) {
 	} {
 		p := &plan.Plan{}
 		cam := &campaign{
-			cfg:    &Config{Runs: 10, Bounded: true, Plan: p, Workspace: &build.Workspace{Module: &build.Module{}}},
+			cfg: &settings{
+				Settings: Settings{Program: Program{&build.Workspace{Module: &build.Module{}}, p}},
+				Series:   Series{Runs: 10}, Bounded: true,
+			},
 			result: &Result{}, seen: newTally(p, nil),
 			tests: &recorded.Runner{Spent: c.monitored, CPU: c.cpu}, time: spending{asked: 10},
 		}
@@ -136,7 +139,7 @@ func TestBoundNamesAllThatComes(t *testing.T) {
 	} {
 		var e Event
 		cam := &campaign{
-			cfg:    &Config{Runs: 10, Bounded: true, Progress: func(got Event) { e = got }},
+			cfg:    &settings{Series: Series{Runs: 10, Progress: func(got Event) { e = got }}, Bounded: true},
 			result: &Result{}, tests: &recorded.Runner{Spent: 20*time.Second + c.first},
 			time: spending{plain: 10 * time.Second, exact: 10 * time.Second, asked: 10},
 		}

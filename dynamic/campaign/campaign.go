@@ -31,15 +31,15 @@ import (
 // error; on an error, such as a campaign that cannot be set up or go on,
 // the result holds the evidence so far.
 func Run(ctx context.Context, cfg Config) (*Result, error) {
-	c, err := start(&cfg)
+	c, err := start(cfg.settings())
 	if err != nil {
 		return nil, err
 	}
-	if len(cfg.Exact) > 0 {
+	if len(c.cfg.First) > 0 {
 		c.exact = newExact(c)
 	}
 	next := GoOn
-	for run := 1; run <= cfg.Runs && next == GoOn; run++ {
+	for run := 1; run <= c.cfg.Runs && next == GoOn; run++ {
 		if err = c.run(ctx, run); err != nil {
 			c.seen.end(c.result.Counted)
 			break
@@ -73,11 +73,11 @@ func (c *campaign) ended(ctx context.Context, err error) error {
 }
 
 // Gather makes findings of the evidence file of processes that the user has
-// started, each of them a run. Of cfg it uses the Workspace and the Plan that they
-// were built from; locks are the uses of locks there. Such findings have no replay
+// started, each of them a run. They were built from p; locks are the uses of locks there. Such findings have no replay
 // command. If there is no evidence file, no process has run.
-func Gather(cfg Config, locks map[uint64]LockUse, file string) (*Result, error) {
-	c := &campaign{cfg: &cfg, result: &Result{Engine: "watch"}, seen: newTally(cfg.Plan, cfg.Workspace.Module.Packages)}
+func Gather(p Program, locks map[uint64]LockUse, file string) (*Result, error) {
+	cfg := &settings{Settings: Settings{Program: p}}
+	c := &campaign{cfg: cfg, result: &Result{Engine: "watch"}, seen: newTally(cfg.Plan, cfg.Workspace.Module.Packages)}
 	c.seen.deadlocks = deadlock.New(func() map[uint64]LockUse { return locks })
 	f, err := os.Open(file)
 	switch {
@@ -125,7 +125,7 @@ func Join(static, beside []*finding.Finding, r *Result) []*finding.Finding {
 
 // campaign is the state of Run.
 type campaign struct {
-	cfg    *Config
+	cfg    *settings
 	result *Result
 	seen   *tally
 	tests  *recorded.Runner
@@ -156,26 +156,26 @@ func ownFolder(name string) (dir string, err error) {
 	}
 }
 
-func start(cfg *Config) (*campaign, error) {
+func start(cfg *settings) (*campaign, error) {
 	cfg.Runs = max(cfg.Runs, 1)
-	if cfg.Floor == 0 {
-		cfg.Floor = child.Floor
+	if cfg.Tests.Floor == 0 {
+		cfg.Tests.Floor = child.Floor
 	}
-	if cfg.Dir == "" {
-		cfg.Dir = filepath.Join(cfg.Workspace.Dir, "evidence")
+	if cfg.Tests.Dir == "" {
+		cfg.Tests.Dir = filepath.Join(cfg.Workspace.Dir, "evidence")
 	}
 	// Evidence goes into a folder of its own.
-	dir, err := ownFolder(cfg.Dir)
+	dir, err := ownFolder(cfg.Tests.Dir)
 	if err != nil {
 		return nil, fmt.Errorf("making the evidence folder: %w", err)
 	}
 	c := &campaign{
 		cfg: cfg, seen: newTally(cfg.Plan, cfg.Workspace.Module.Packages),
-		tests: &recorded.Runner{Workspace: cfg.Workspace, Record: cfg.Record},
+		tests: &recorded.Runner{Workspace: cfg.Workspace, Record: cfg.Tests.Record},
 	}
-	timeout := child.Stretch(PlainTimeout(cfg.Timeout), cfg.Budget)
+	timeout := child.Stretch(PlainTimeout(cfg.Tests.Timeout), cfg.Noise.Budget)
 	c.result = &Result{Engine: "watch", Seed: cfg.Seed, Dir: dir, Timeout: timeout}
-	for _, b := range cfg.Binaries {
+	for _, b := range cfg.Tests.Binaries {
 		c.result.Packages = append(c.result.Packages, PackageResult{
 			Package: b.Package, NoTests: b.Path == "", auto: c.newSchedule(),
 			allTests:   testsource.TestNames(cfg.Workspace.Module.Packages, b.Package),
@@ -183,7 +183,7 @@ func start(cfg *Config) (*campaign, error) {
 			clockTests: testsource.ClockTests(cfg.Workspace.Module.Packages, b.Package),
 		})
 	}
-	if cfg.Where.Functions > 0 {
+	if cfg.Noise.Where.Functions > 0 {
 		locks := arm.LockNames(cfg.Workspace.Module.Packages)
 		for i := range c.result.Packages {
 			c.result.Packages[i].drFinder = schedule.NewDrFinder(locks)
@@ -208,7 +208,7 @@ func (c *campaign) run(ctx context.Context, n int) error {
 		open = nil
 	}
 	c.open = open
-	for i, b := range cfg.Binaries {
+	for i, b := range cfg.Tests.Binaries {
 		if err := c.runPackage(ctx, n, i, b); err != nil {
 			return err
 		}
@@ -255,7 +255,7 @@ func (c *campaign) runPackage(ctx context.Context, n, i int, b build.Binary) err
 	c.progress(Event{
 		Kind: PackageDone, Run: n, Runs: c.cfg.Runs, Seed: c.seen.seed, Package: b.Package,
 		Outcome: p.Outcome, Elapsed: p.Elapsed, Strength: o.strength,
-		Goroutines: pkg.size.Goroutines, Events: pkg.size.Events, Depth: c.cfg.Where.Depth,
+		Goroutines: pkg.size.Goroutines, Events: pkg.size.Events, Depth: c.cfg.Noise.Where.Depth,
 		Held: pkg.size.Held, Thrashed: pkg.size.Thrashed,
 	})
 	return nil
@@ -267,12 +267,12 @@ func (c *campaign) runMonitored(
 	ctx context.Context, n int, name string, o *noise, b build.Binary, pkg *PackageResult,
 ) (*testproc.Process, error) {
 	prefix := filepath.Join(c.result.Dir, name)
-	vars, err := o.environment(c.cfg, c.seen, prefix, c.cfg.Only)
+	vars, err := o.environment(&c.cfg.Settings, c.seen, prefix, c.cfg.Noise.Only)
 	if err != nil {
 		return nil, err
 	}
-	if len(c.cfg.Pauses) > 0 {
-		vars = append(vars, "INTERLOCK_ISOLATE="+arm.PauseList(c.cfg.Pauses))
+	if len(c.cfg.Noise.Pauses) > 0 {
+		vars = append(vars, "INTERLOCK_ISOLATE="+arm.PauseList(c.cfg.Noise.Pauses))
 	}
 	leaveOut, only := pkg.testsIn(n)
 	job := recorded.Job{Name: name, Run: n, Engine: "watch", Evidence: prefix + ".jsonl"}
@@ -344,21 +344,21 @@ func (c *campaign) problem(format string, args ...any) {
 
 // report returns the output of `go test` for a package.
 func (c *campaign) report(p *testproc.Process, pkg string) []byte {
-	return p.Report(pkg, c.verbose(), shownFile(c.cfg))
+	return p.Report(pkg, c.verbose(), shownFile(&c.cfg.Settings))
 }
 
 // live returns where the output of a process goes while it runs; nil is nowhere.
 func (c *campaign) live(wanted bool) io.Writer {
 	if wanted && c.verbose() {
-		return c.cfg.Stdout
+		return c.cfg.Tests.Stdout
 	}
 	return nil
 }
 
 // show prints the first run whole, then each package's first failure.
 func (c *campaign) show(wanted bool, text []byte) {
-	if wanted && c.cfg.Stdout != nil {
-		c.cfg.Stdout.Write(text)
+	if wanted && c.cfg.Tests.Stdout != nil {
+		c.cfg.Tests.Stdout.Write(text)
 	}
 }
 
@@ -382,7 +382,7 @@ func (c *campaign) finish() {
 	r := c.result
 	c.seen.shown = nil // of an earlier call
 	var claims map[string]string
-	r.Findings, claims = c.seen.findings(c.cfg, r.Packages, c.exact)
+	r.Findings, claims = c.seen.findings(&c.cfg.Settings, r.Packages, c.exact)
 	r.Coverage, r.near = c.seen.coverage(), c.seen.near
 	r.caught = c.caughtSoFar()
 	r.Known = join.Known{Lines: map[join.Line]bool{}, Claims: claims, Whole: map[string]int{},
@@ -395,7 +395,7 @@ func (c *campaign) finish() {
 		r.Known.LeftOut = append(r.Known.LeftOut, r.Packages[i].LeftOut...)
 	}
 	reachedBlocked(r)
-	r.Sections, r.Ended = len(arm.Sections(c.cfg.Plan, c.cfg.Only)), slices.Sorted(maps.Keys(c.seen.ended))
+	r.Sections, r.Ended = len(arm.Sections(c.cfg.Plan, c.cfg.Noise.Only)), slices.Sorted(maps.Keys(c.seen.ended))
 	for id, times := range c.seen.ended {
 		if s := c.seen.section(id); s != nil && s.Finding != "" {
 			r.Known.Whole[s.Finding] += times

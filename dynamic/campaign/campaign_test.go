@@ -51,7 +51,7 @@ func config(t *testing.T, archive string, p *plan.Plan) Config {
 	for i := range bins {
 		bins[i].Monitored = true // or plays it, see scripted
 	}
-	return Config{Workspace: ws, Plan: p, Binaries: bins}
+	return Config{Program: Program{ws, p}, Tests: Tests{Binaries: bins}}
 }
 
 func campaignOf(t *testing.T, cfg Config) *Result {
@@ -228,7 +228,7 @@ func TestCountsKOfN(t *testing.T) {
 
 func TestRepeatArmsInEveryRun(t *testing.T) {
 	cfg := config(t, scripted("1-2 known?\n1-2 known?\nknown?"), threeSites(t))
-	cfg.Runs, cfg.Repeat = 3, true
+	cfg.Runs, cfg.Noise.Repeat = 3, true
 	r := campaignOf(t, cfg)
 	if len(r.Findings) != 1 {
 		t.Fatalf("%d findings", len(r.Findings))
@@ -243,9 +243,9 @@ func TestKnownPairsArePassedOn(t *testing.T) {
 	cfg.Runs = 2
 	var events []string
 	cfg.Progress = func(e Event) { events = append(events, fmt.Sprintf("%s %d %v%s", e.Kind, e.Run, e.Pair, e.Outcome)) }
-	cfg.TestFlags = []string{"-test.v"}
+	cfg.Tests.Flags = []string{"-test.v"}
 	var all bytes.Buffer
-	cfg.Stdout = &all
+	cfg.Tests.Stdout = &all
 	r := campaignOf(t, cfg)
 	want := []string{
 		"run 1 [0 0]", "measuring 1 [0 0]", "measured 1 [0 0]passed", "caught 1 [1 3]", "package 1 [0 0]failed",
@@ -257,7 +257,8 @@ func TestKnownPairsArePassedOn(t *testing.T) {
 	if out := all.String(); strings.Count(out, "known?") != 1 {
 		t.Errorf("the first run is to be shown, and no second failure:\n%s", out)
 	}
-	if known, err := os.ReadFile(filepath.Join(cfg.Binaries[0].Dir, "known")); err != nil || string(known) != "1-3" {
+	known, err := os.ReadFile(filepath.Join(cfg.Tests.Binaries[0].Dir, "known"))
+	if err != nil || string(known) != "1-3" {
 		t.Errorf("known to the second run: %q, %v", known, err)
 	}
 	if r.Packages[0].Failures != 2 {
@@ -284,12 +285,12 @@ func TestOutcomesAreToldApart(t *testing.T) {
 			cfg := config(t, scripted(tt.script), threeSites(t))
 			switch tt.script {
 			case "hang":
-				cfg.Timeout = 400 * time.Millisecond // stretched by 3.5
+				cfg.Tests.Timeout = 400 * time.Millisecond // stretched by 3.5
 			case "wait":
-				cfg.Timeout, cfg.Floor = -1, time.Second
+				cfg.Tests.Timeout, cfg.Tests.Floor = -1, time.Second
 			}
 			var out bytes.Buffer
-			cfg.Stdout = &out
+			cfg.Tests.Stdout = &out
 			r := campaignOf(t, cfg)
 			p := r.Packages[0]
 			if tt.outcome == CutShort {
@@ -340,12 +341,12 @@ func TestLostEvidenceIsSaid(t *testing.T) {
 func TestInterruptKeepsWhatWasFound(t *testing.T) {
 	for script, counted := range map[string]int{"1-2\n1-2 2-3 wait": 2, "1-2\ngone wait": 1} {
 		cfg := config(t, scripted(script), threeSites(t))
-		cfg.Runs, cfg.Repeat, cfg.Dir = 5, true, t.TempDir()
+		cfg.Runs, cfg.Noise.Repeat, cfg.Tests.Dir = 5, true, t.TempDir()
 		ctx, cancel := context.WithCancel(context.Background())
 		go func() {
 			// The test says by a file that it has written its evidence.
 			for deadline := time.Now().Add(time.Minute); time.Now().Before(deadline); time.Sleep(time.Millisecond) {
-				if _, err := os.Stat(filepath.Join(cfg.Binaries[0].Dir, "waiting")); err == nil {
+				if _, err := os.Stat(filepath.Join(cfg.Tests.Binaries[0].Dir, "waiting")); err == nil {
 					break
 				}
 			}
@@ -358,7 +359,7 @@ func TestInterruptKeepsWhatWasFound(t *testing.T) {
 		if hits := r.Findings[0].Evidence; hits.Hits != counted || hits.Runs != counted {
 			t.Errorf("%q: %+v", script, hits)
 		}
-		if _, err := os.Stat(filepath.Join(cfg.Dir, "run-0002-001.jsonl")); (err == nil) != (counted == 2) {
+		if _, err := os.Stat(filepath.Join(cfg.Tests.Dir, "run-0002-001.jsonl")); (err == nil) != (counted == 2) {
 			t.Errorf("%q: %v", script, err)
 		}
 	}
@@ -366,7 +367,7 @@ func TestInterruptKeepsWhatWasFound(t *testing.T) {
 
 func TestReplayArmsTheSitesAsked(t *testing.T) {
 	cfg := config(t, scripted("1-3"), threeSites(t))
-	cfg.OnlyFlag = "-only"
+	cfg.Replay.OnlyFlag = "-only"
 	f := campaignOf(t, cfg).Findings[0]
 	_, places, _ := strings.Cut(f.Evidence.Replay, "-only=")
 	places, _, _ = strings.Cut(places, " ")
@@ -374,7 +375,7 @@ func TestReplayArmsTheSitesAsked(t *testing.T) {
 	if err != nil || places != "m.go:5:1,m.go:3:1" {
 		t.Fatalf("places %q of %q: %v", places, f.Evidence.Replay, err)
 	}
-	cfg.Only = only
+	cfg.Noise.Only = only
 	r := campaignOf(t, cfg)
 	data, err := os.ReadFile(filepath.Join(r.Dir, "run-0001-001-sites.txt"))
 	if err != nil || string(data) != "1 1 s\n3 1 s\n" {
@@ -429,7 +430,7 @@ func TestTimeoutIsStretched(t *testing.T) {
 func TestCampaignsShareNoEvidence(t *testing.T) {
 	cfg := config(t, scripted("1-2"), threeSites(t))
 	for _, dir := range []string{"", t.TempDir()} {
-		cfg.Dir = dir
+		cfg.Tests.Dir = dir
 		first := campaignOf(t, cfg)
 		second := campaignOf(t, cfg)
 		if len(first.Findings) != 1 || len(second.Findings) != 1 || first.Dir == second.Dir {

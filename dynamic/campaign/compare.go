@@ -49,7 +49,7 @@ func (c *campaign) compare(ctx context.Context) {
 	var ids []uint32
 	for _, id := range c.seen.sectionsSplit() {
 		if what := c.seen.toCompare(id); what != nil {
-			if strings.Contains(strings.Join(goFlags(c.cfg), " "), "-run=") {
+			if strings.Contains(strings.Join(goFlags(&c.cfg.Settings), " "), "-run=") {
 				what.test = ""
 			}
 			c.seen.compared[id] = what
@@ -147,7 +147,7 @@ func (t *tally) places(id uint32) []uint32 {
 // compareOnce makes one run of pair n, in which goroutines take turns at the section or not.
 func (c *campaign) compareOnce(ctx context.Context, id uint32, n int, apart bool) error {
 	what := c.seen.compared[id]
-	i := slices.IndexFunc(c.cfg.Binaries, func(b build.Binary) bool { return b.Package == what.pkg })
+	i := slices.IndexFunc(c.cfg.Tests.Binaries, func(b build.Binary) bool { return b.Package == what.pkg })
 	name := fmt.Sprintf("compare-%d-%d-%d", id, what.strength, n+1)
 	if apart {
 		name += "-apart"
@@ -157,11 +157,12 @@ func (c *campaign) compareOnce(ctx context.Context, id uint32, n int, apart bool
 	seen.begin(1, what.seed+uint64(n), nil, nil)
 	pkg := &c.result.Packages[i]
 	o := noise{strength: what.strength, plain: pkg.PlainTime, quiet: true}
-	vars, err := o.environment(c.cfg, seen, prefix, c.seen.places(id))
+	vars, err := o.environment(&c.cfg.Settings, seen, prefix, c.seen.places(id))
 	if err != nil {
 		return err
 	}
-	p := c.runTests(ctx, recorded.Job{Name: name, Engine: "watch", Evidence: prefix + ".jsonl"}, c.cfg.Binaries[i], pkg,
+	job := recorded.Job{Name: name, Engine: "watch", Evidence: prefix + ".jsonl"}
+	p := c.runTests(ctx, job, c.cfg.Tests.Binaries[i], pkg,
 		testproc.Options{
 			Env: append(vars, "INTERLOCK_SECTIONS="+arm.SectionList(c.cfg.Plan, []uint32{id}, nil),
 				"INTERLOCK_TURNS="+c.seen.turns(id, apart)),

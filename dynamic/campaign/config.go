@@ -1,111 +1,90 @@
 package campaign
 
 import (
-	"io"
 	"time"
 
 	"github.com/interlock-go/interlock/analyzers/finding"
-	"github.com/interlock-go/interlock/atomicsets/plan"
 	"github.com/interlock-go/interlock/dynamic/build"
 	"github.com/interlock-go/interlock/dynamic/campaign/arm"
 	"github.com/interlock-go/interlock/dynamic/campaign/internal/join"
-	"github.com/interlock-go/interlock/dynamic/campaign/record"
 	"github.com/interlock-go/interlock/dynamic/evidence"
-	"github.com/interlock-go/interlock/dynamic/hb"
 )
 
-// Config describes a campaign.
+// Config describes a campaign of monitored runs, see [Run].
 type Config struct {
-	Workspace *build.Workspace
-	Plan      *plan.Plan
-	Binaries  []build.Binary
-	// Exact are the test binaries of the same packages as they are built under the happens-before engine, see
-	// build.PrepareExact: the tests of each run once so, before the monitored runs. Without any, none do.
-	Exact []build.Binary
-	// ExactMemory bounds that engine's memory of accesses, in megabytes; 0 is its own bound.
-	ExactMemory int
-	// Sampling is which accesses [Exact] has that engine record.
-	Sampling hb.Sampling
-	// Race has [Exact] run binaries with the race detector of the Go distribution, see build.PrepareRace.
-	Race bool
-	Runs int // 0 means 1
+	Program
+	Tests  Tests
+	Noise  Noise
+	First  First
+	Replay Replay
+	Series
 	// Bounded has the campaign make fewer runs, and shorter replays, where these would take long, and more runs where they
 	// are short, see [spending].
 	Bounded bool
-	Seed    uint64 // of the first run; each further one adds 1
-	// TestFlags go to every test binary: -test.run=X and the like, then
-	// arguments of the tests' own. Not -test.timeout, which Timeout sets.
-	TestFlags []string
-	// Timeout is that of one test binary, as `go test -timeout` takes it: 0
-	// means 10 minutes, less than 0 none. It is stretched by the cost of
-	// monitoring (see Result.Timeout), and a monitored run is ended long before
-	// it if it takes much longer than the tests take without noise (see
-	// PackageResult.Limit).
-	Timeout time.Duration
-	// Floor is the time that a monitored run may take in any case, however short
-	// the tests are without noise; 0 means 10 seconds.
-	Floor time.Duration
-	// Budget is the noise budget in percent of the time; 0 leaves it to the
-	// monitor.
-	Budget int
-	// Strength is that of the noise in all runs: about how long a window is
-	// held, in microseconds. 0 varies it from run to run.
+}
+
+// First is how the tests run once under the happens-before engine, before the monitored runs.
+type First struct {
+	// Binaries are those of the same packages as they are built under that engine, see
+	// build.PrepareExact. Without any, no tests run so.
+	Binaries []build.Binary
+	Memory   int  // see Engine.Memory
+	Predict  bool // see Engine.Predict
+}
+
+// ExactConfig describes a campaign under the happens-before engine alone, see [Exact].
+type ExactConfig struct {
+	Program
+	Tests  Tests
+	Engine Engine
+	// Where is the schedule by which runs make noise, and Strength that of the noise, see [Noise]. Without a schedule
+	// there is none.
+	Where    arm.Heuristic
 	Strength int
-	// Where is where noise is made, Prob how likely a site that is due makes
-	// some, of 1000; 0 is the monitor's default, always, and less is never, but at Only and Hold.
-	Where arm.Heuristic
-	Prob  int
-	// Repeat arms pairs that are caught already in every run, not in every
-	// second one.
-	Repeat bool
-	// Only, if not empty, are the sites to arm: a replay of one finding. See
-	// [arm.SitesAt].
-	Only []uint32
-	// Windows is how long a goroutine is held at some of them, as in the run that has shown the finding.
-	Windows map[uint32]time.Duration
-	// Hold, if not empty, are uses of locks: a goroutine is held between two of them until
-	// another waits for the first. See arm.LocksAt.
-	Hold []uint64
-	// Pauses, if not empty, are where goroutines are held for a while. There is no other noise then.
-	Pauses []arm.Pause
-	// HoldFlag names the flag of the command line that sets Hold and Pauses, as OnlyFlag does.
-	HoldFlag string
-	// OnlyFlag names the flag of the command line that sets Only, such as
-	// "-only", for the replay commands of findings: a run that arms nothing
-	// but the pair shows it far more often (10 of 10 for a pair that the same
-	// seeds without it showed in none). Without a name, replays arm all.
-	OnlyFlag string
-	// ReplayFlags are further ones that replay commands need, since they decide about
-	// the plan.
-	ReplayFlags []string
-	// Predict has the run under the happens-before engine leave a trace, of which package
-	// predict makes predicted findings, and later runs driven to confirm them.
-	Predict bool
-	// Replays is how often the replay command of each finding is tried, after all runs:
-	// for as long as half of the time that these took. 0 is never.
-	Replays int
+	Series
+}
+
+// Series is a series of runs.
+type Series struct {
+	Runs int    // 0 means 1
+	Seed uint64 // of the first run; each further one adds 1
+	// Before are the results of earlier campaigns of the same binaries, in order: their evidence plans the runs of this
+	// one.
+	Before []*Result
 	// AfterRun is called, by the goroutine of Run, with the result so far whenever a run is complete: a
 	// caller that keeps it loses no run if its process ends. It decides how the campaign goes on; nil
 	// makes all runs.
 	AfterRun func(*Result) Next
-	// Record keeps each process of the campaign, and has those that were run before; nil keeps nothing.
-	Record *record.Campaign
-	// Before are the results of earlier campaigns of the same binaries, in order: their evidence plans the runs of this
-	// one.
-	Before []*Result
-	// NameSkipped has the run without noise name the tests that skip themselves, see
-	// PackageResult.Skipped. Its output is longer then, so Stdout has to be nil.
-	NameSkipped bool
-	// Dir takes the evidence files, and is kept; "" is a folder in the
-	// workspace, which goes with it. Where there is something in it, a folder of that name with a number behind
-	// it does, as Result.Dir says.
-	Dir string
-	// Stdout takes the output of `go test`: all of the first run, then
-	// each package's first failure. nil prints nothing.
-	Stdout io.Writer
 	// Progress is called for each event, by the goroutine of Run; nil is
 	// fine.
 	Progress func(Event)
+}
+
+// settings is what the campaigns of both kinds have.
+type settings struct {
+	Settings
+	Series
+	First   []build.Binary // see [First]
+	Bounded bool           // see [Config]
+}
+
+// settings returns the settings of a campaign of monitored runs.
+func (cfg *Config) settings() *settings {
+	return &settings{
+		Settings: Settings{Program: cfg.Program, Tests: cfg.Tests, Noise: cfg.Noise, Replay: cfg.Replay,
+			Engine: Engine{Memory: cfg.First.Memory, Predict: cfg.First.Predict}},
+		Series: cfg.Series, First: cfg.First.Binaries, Bounded: cfg.Bounded,
+	}
+}
+
+// settings returns the settings of a campaign under the happens-before engine, which stretches the time of the tests as
+// much noise does.
+func (cfg *ExactConfig) settings() *settings {
+	return &settings{
+		Settings: Settings{Program: cfg.Program, Tests: cfg.Tests, Engine: cfg.Engine,
+			Noise: Noise{Where: cfg.Where, Strength: cfg.Strength, Budget: exactCost}},
+		Series: cfg.Series,
+	}
 }
 
 // Next is the next step of a campaign after a run.
@@ -116,17 +95,6 @@ const (
 	Enough              // make no further run, but try the replays
 	Abandon             // end
 )
-
-const defaultTimeout = 10 * time.Minute // as `go test`
-
-// PlainTimeout returns the deadline that `go test` makes of a Config.Timeout; 0
-// is none.
-func PlainTimeout(timeout time.Duration) time.Duration {
-	if timeout == 0 {
-		return defaultTimeout
-	}
-	return max(timeout, 0)
-}
 
 // Event is one step of a campaign.
 type Event struct {

@@ -29,20 +29,19 @@ const exactCost = 1000
 // Exact runs test binaries that are built under the happens-before engine, see
 // build.PrepareExact, and makes a confirmed finding of each race that a run shows: two accesses
 // that nothing orders. Runs make noise only by the schedule of cfg.Where, if that is not auto: the binaries are built
-// with the monitor too then, see build.PrepareScheduled. Of cfg, Exact, Only, Prob, Budget and Replays count for
-// nothing. With cfg.Race the engine is the race detector of the Go distribution. Errors are as for [Run].
-func Exact(ctx context.Context, cfg Config) (*Result, error) {
-	cfg.Budget = exactCost
-	c, err := start(&cfg)
+// with the monitor too then, see build.PrepareScheduled. Errors are as for [Run].
+func Exact(ctx context.Context, described ExactConfig) (*Result, error) {
+	cfg := described.settings()
+	c, err := start(cfg)
 	if err != nil {
 		return nil, err
 	}
-	c.result.Engine, c.result.Sampled = engineOf(&cfg), cfg.Sampling.String()
+	c.result.Engine, c.result.Sampled = cfg.Engine.Name(), cfg.Engine.Sampling.String()
 	e := newExact(c)
 	for run := 1; run <= cfg.Runs && err == nil; run++ {
 		c.seen.begin(run, cfg.Seed+uint64(run-1), nil, nil)
 		c.progress(Event{Kind: RunStarted, Run: run, Runs: cfg.Runs, Seed: c.seen.seed, Limit: c.result.Timeout})
-		for i, b := range cfg.Binaries {
+		for i, b := range cfg.Tests.Binaries {
 			if err = e.run(ctx, run, b, &c.result.Packages[i], fmt.Sprintf("run-%04d-%03d", run, i+1)); err != nil {
 				break
 			}
@@ -59,14 +58,6 @@ func Exact(ctx context.Context, cfg Config) (*Result, error) {
 	}
 	e.finishExact()
 	return c.result, c.ended(ctx, err)
-}
-
-// engineOf is the name of the engine of [Exact].
-func engineOf(cfg *Config) string {
-	if cfg.Race {
-		return "race"
-	}
-	return "hb"
 }
 
 // finishExact makes the findings of the evidence so far, in a campaign of this engine alone.
@@ -150,13 +141,13 @@ func (e *exact) run(ctx context.Context, n int, b build.Binary, pkg *PackageResu
 		e.show(n == 1, testproc.NoTests(b.Package))
 		return nil
 	}
-	o := testproc.Options{Timeout: e.result.Timeout, Live: e.live(n == 1), Flags: e.cfg.TestFlags}
+	o := testproc.Options{Timeout: e.result.Timeout, Live: e.live(n == 1), Flags: e.cfg.Tests.Flags}
 	var made noise
-	if e.cfg.Where.Text != "" {
+	if e.cfg.Noise.Where.Text != "" {
 		var err error
 		made = e.noiseOf(n, pkg)
-		made.quiet = e.cfg.Where.Functions > 0 // the engine needs no windows
-		if o.Env, err = made.environment(e.cfg, e.seen, filepath.Join(e.result.Dir, name), nil); err != nil {
+		made.quiet = e.cfg.Noise.Where.Functions > 0 // the engine needs no windows
+		if o.Env, err = made.environment(&e.cfg.Settings, e.seen, filepath.Join(e.result.Dir, name), nil); err != nil {
 			return err
 		}
 	}
@@ -164,7 +155,7 @@ func (e *exact) run(ctx context.Context, n int, b build.Binary, pkg *PackageResu
 	if err != nil {
 		return err
 	}
-	if e.cfg.Where.Text != "" {
+	if e.cfg.Noise.Where.Text != "" {
 		records, err := readRecords(filepath.Join(e.result.Dir, name+".jsonl"))
 		if err != nil {
 			return err
@@ -196,7 +187,7 @@ func (e *exact) run(ctx context.Context, n int, b build.Binary, pkg *PackageResu
 	e.progress(Event{
 		Kind: PackageDone, Run: n, Runs: e.cfg.Runs, Seed: e.seen.seed,
 		Package: b.Package, Outcome: p.Outcome, Elapsed: p.Elapsed,
-		Goroutines: pkg.size.Goroutines, Events: pkg.size.Events, Depth: e.cfg.Where.Depth,
+		Goroutines: pkg.size.Goroutines, Events: pkg.size.Events, Depth: e.cfg.Noise.Where.Depth,
 		Held: pkg.size.Held, Thrashed: pkg.size.Thrashed,
 	})
 	return nil
@@ -205,14 +196,14 @@ func (e *exact) run(ctx context.Context, n int, b build.Binary, pkg *PackageResu
 // before runs a test binary once, before the monitored runs of its package. The campaign goes on whatever happens, as
 // the monitored runs follow, and reports a run that is missing.
 func (e *exact) before(ctx context.Context, i int, pkg *PackageResult) error {
-	at := slices.IndexFunc(e.cfg.Exact, func(b build.Binary) bool { return b.Package == pkg.Package && b.Path != "" })
+	at := slices.IndexFunc(e.cfg.First, func(b build.Binary) bool { return b.Package == pkg.Package && b.Path != "" })
 	if at < 0 || pkg.hangs || pkg.knewExact { // one such run of the same tests says it all
 		return nil
 	}
 	// The run is shorter than the tests' timeout would have it: the monitored ones are to come.
-	p, races, err := e.once(ctx, e.cfg.Exact[at], recorded.Job{Name: fmt.Sprintf("exact-%03d", i+1)}, testproc.Options{
-		Timeout: child.Stretch(PlainTimeout(e.cfg.Timeout), exactCost),
-		Limit:   child.Stretch(pkg.PlainTime, exactCost) + e.cfg.Floor,
+	p, races, err := e.once(ctx, e.cfg.First[at], recorded.Job{Name: fmt.Sprintf("exact-%03d", i+1)}, testproc.Options{
+		Timeout: child.Stretch(PlainTimeout(e.cfg.Tests.Timeout), exactCost),
+		Limit:   child.Stretch(pkg.PlainTime, exactCost) + e.cfg.Tests.Floor,
 		Flags:   e.without(pkg.LeftOut),
 	})
 	var fault *engineFault
@@ -294,18 +285,18 @@ func (e *exact) once(
 ) (p *testproc.Process, races int, err error) {
 	e.runs = e.seen.runs
 	file := cmp.Or(job.Evidence, filepath.Join(e.result.Dir, job.Name+".jsonl"))
-	job.Engine, job.Seed, job.Evidence = engineOf(e.cfg), e.seen.seed, file
-	if e.cfg.Race {
+	job.Engine, job.Seed, job.Evidence = e.cfg.Engine.Name(), e.seen.seed, file
+	if e.cfg.Engine.Race {
 		o.Env = append(o.Env, e.reports(file))
 		job.Gather = func() error { return e.gatherReports(file) }
 	}
 	o.Env = append(o.Env,
-		fmt.Sprintf("INTERLOCK_HB_MEMORY=%d", e.cfg.ExactMemory),
+		fmt.Sprintf("INTERLOCK_HB_MEMORY=%d", e.cfg.Engine.Memory),
 		"INTERLOCK_OUT="+file, fmt.Sprintf("INTERLOCK_RUN=%d", e.seen.runs), fmt.Sprintf("INTERLOCK_SEED=%d", e.seen.seed),
 	)
-	o.Env = append(o.Env, e.cfg.Sampling.Env()...)
+	o.Env = append(o.Env, e.cfg.Engine.Sampling.Env()...)
 	trace := strings.TrimSuffix(file, ".jsonl") + ".trace"
-	if e.cfg.Predict {
+	if e.cfg.Engine.Predict {
 		job.Once = true
 		if err := predict.Create(trace); err != nil {
 			return p, 0, err
@@ -316,7 +307,7 @@ func (e *exact) once(
 	if p.Err != nil && ctx.Err() == nil {
 		return p, 0, notStarted(b.Package, p.Err)
 	}
-	if err := p.RefusedFlag(b.Package, e.cfg.TestFlags); err != nil {
+	if err := p.RefusedFlag(b.Package, e.cfg.Tests.Flags); err != nil {
 		return p, 0, err
 	}
 	// The findings of an engine at fault mean nothing.
@@ -324,7 +315,7 @@ func (e *exact) once(
 		return p, 0, &engineFault{b.Package, lastLine(p.Output)}
 	}
 	races, err = e.take(file, b.Package)
-	if e.cfg.Predict && err == nil {
+	if e.cfg.Engine.Predict && err == nil {
 		err = e.predict(trace, b)
 	}
 	return p, races, err

@@ -130,11 +130,12 @@ func (e *exact) finding(r *exactRace) *finding.Finding {
 			"other synchronisation orders the two: either may come first, or both at once.",
 			accesses[0].Goroutine.ID, accesses[1].Goroutine.ID),
 		Evidence: &finding.Evidence{
-			Engine: engineOf(e.cfg), Run: r.run, Runs: e.runs, Hits: len(r.hits), Count: r.count, Seed: r.seed, Test: r.test,
+			Engine: e.cfg.Engine.Name(), Run: r.run, Runs: e.runs, Hits: len(r.hits), Count: r.count, Seed: r.seed,
+			Test: r.test,
 		},
 	}
 	again := e.replayOf(f)
-	f.Evidence.Replay = again.command(e.cfg)
+	f.Evidence.Replay = again.command(&e.cfg.Settings)
 	f.Notes = copies(v, slices.Concat(a, b)...)
 	if calls[0].Node != nil && calls[1].Node != nil {
 		f.Notes = append(f.Notes, fmt.Sprintf("both are made in functions called there: %s and %s",

@@ -81,7 +81,7 @@ func (e *exact) sections() (all predict.Sections, ids []uint32) {
 	}
 	all.Named = func(at predict.Place) predict.Place {
 		pkg, function := stacktext.SplitName(at.Function)
-		return predict.Place{Function: pkg + "." + function, File: userPath(e.cfg, at.File), Line: at.Line}
+		return predict.Place{Function: pkg + "." + function, File: userPath(&e.cfg.Settings, at.File), Line: at.Line}
 	}
 	return all, ids
 }
@@ -167,7 +167,7 @@ func (e *exact) splitFinding(p *predictedSplit) *finding.Finding {
 		},
 	}
 	again := e.replayOf(f)
-	f.Evidence.Replay = strings.Replace(again.command(e.cfg), " -engine=hb ", " -engine=hb -predict ", 1)
+	f.Evidence.Replay = strings.Replace(again.command(&e.cfg.Settings), " -engine=hb ", " -engine=hb -predict ", 1)
 	return f
 }
 
@@ -187,7 +187,7 @@ func (e *exact) nested(holds, wants predict.Step) deadlock.Nested {
 // stepSide returns a step of a trace as a recorded access.
 func (e *exact) stepSide(s predict.Step) exactSide {
 	g := finding.Goroutine{Stack: []finding.Frame{{Function: s.Function, File: s.File, Line: s.Line}}}
-	userPaths(e.cfg, &g)
+	userPaths(&e.cfg.Settings, &g)
 	frame := g.Stack[0]
 	return exactSide{goroutine: g, frame: frame, mode: accessMode(s.Write, s.Atomic), at: place{frame.File, frame.Line}}
 }

@@ -119,7 +119,7 @@ const unknownFile = "?"
 func (e *exact) side(s *evidence.Side) exactSide {
 	g := stacktext.Parse(s.Stack)
 	g.ID = s.GID
-	userPaths(e.cfg, &g)
+	userPaths(&e.cfg.Settings, &g)
 	side := exactSide{goroutine: g, frame: finding.Frame{Function: "?", File: unknownFile, Line: 1}}
 	if len(g.Stack) > 0 {
 		side.frame = stacktext.UserFrame(g.Stack)

@@ -19,13 +19,13 @@ import (
 // replayOf is a run of the finding's test.
 func (e *exact) replayOf(f *finding.Finding) replay {
 	r := replay{pkg: f.Evidence.Test, exact: true}
-	if e.cfg.Where.Text != "" {
+	if e.cfg.Noise.Where.Text != "" {
 		r.seed, r.runs = f.Evidence.Seed, 1
 	}
-	if e.cfg.Where.Functions > 0 && f.Evidence.Run > 1 { // DrFinder's relations are those of the run before
+	if e.cfg.Noise.Where.Functions > 0 && f.Evidence.Run > 1 { // DrFinder's relations are those of the run before
 		r.seed, r.runs = r.seed-1, 2
 	}
-	if !strings.Contains(strings.Join(goFlags(e.cfg), " "), "-run=") {
+	if !strings.Contains(strings.Join(goFlags(&e.cfg.Settings), " "), "-run=") {
 		r.test = testOf(f)
 	}
 	return r
@@ -33,7 +33,7 @@ func (e *exact) replayOf(f *finding.Finding) replay {
 
 // replayOnce makes the run that the command of r makes, and returns its evidence.
 func (e *exact) replayOnce(ctx context.Context, r replay) (*tally, error) {
-	i := slices.IndexFunc(e.cfg.Exact, func(b build.Binary) bool { return b.Package == r.pkg && b.Path != "" })
+	i := slices.IndexFunc(e.cfg.First, func(b build.Binary) bool { return b.Package == r.pkg && b.Path != "" })
 	if i < 0 {
 		return nil, fmt.Errorf("no tests of %s", r.pkg)
 	}
@@ -44,21 +44,22 @@ func (e *exact) replayOnce(ctx context.Context, r replay) (*tally, error) {
 	}
 	// A run of its own, which takes nothing from the campaign's.
 	cfg := *e.cfg
-	cfg.Predict = false
+	cfg.Engine.Predict = false
 	seen := newTally(cfg.Plan, cfg.Workspace.Module.Packages)
 	seen.begin(1, 0, nil, nil)
 	again := newExact(&campaign{cfg: &cfg, result: &Result{Dir: e.result.Dir}, seen: seen, tests: e.tests})
 	// Where all tests run, those that hang are left out.
-	o := testproc.Options{Timeout: child.Stretch(PlainTimeout(cfg.Timeout), exactCost), Flags: cfg.TestFlags, Test: r.test}
+	timeout := child.Stretch(PlainTimeout(cfg.Tests.Timeout), exactCost)
+	o := testproc.Options{Timeout: timeout, Flags: cfg.Tests.Flags, Test: r.test}
 	for _, pkg := range e.result.Packages {
 		if pkg.Package == r.pkg {
-			o.Limit = child.Stretch(pkg.PlainTime, exactCost) + cfg.Floor
+			o.Limit = child.Stretch(pkg.PlainTime, exactCost) + cfg.Tests.Floor
 		}
 		if pkg.Package == r.pkg && r.test == "" {
 			o.Flags = e.without(pkg.LeftOut)
 		}
 	}
-	if _, _, err := again.once(ctx, cfg.Exact[i], job, o); err != nil {
+	if _, _, err := again.once(ctx, cfg.First[i], job, o); err != nil {
 		return nil, err
 	}
 	for key := range again.races {

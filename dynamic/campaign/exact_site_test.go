@@ -40,7 +40,9 @@ func TestRaceInACallee(t *testing.T) {
 	put := side(8, "(*Queue).Put", "container/list.(*List).insert", "container/list.(*List).PushBack")
 	length := side(11, "(*Queue).Len", "container/list.(*List).Len")
 	copied := side(13, "Copy", "runtime.slicecopy")
-	cfg := &Config{Workspace: &build.Workspace{Module: &build.Module{Path: "m", Root: "/m"}}, Plan: &plan.Plan{}}
+	cfg := &settings{Settings: Settings{Program: Program{
+		&build.Workspace{Module: &build.Module{Path: "m", Root: "/m"}}, &plan.Plan{},
+	}}}
 	c := &campaign{cfg: cfg, seen: newTally(cfg.Plan, []*sites.Package{typedfile.Parse(t, lists)})}
 	for _, tt := range []struct {
 		a, b        exactSide

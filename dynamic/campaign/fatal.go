@@ -150,7 +150,7 @@ func wholeText(message string) string {
 
 // endedBy makes a finding of each error that has ended runs, and leaves out one at
 // a line at which a race of the same class was caught: that has both sides, and gets a note.
-func (t *tally) endedBy(cfg *Config, races []*finding.Finding) (all []*finding.Finding) {
+func (t *tally) endedBy(cfg *Settings, races []*finding.Finding) (all []*finding.Finding) {
 	for _, at := range slices.SortedFunc(maps.Keys(t.fatals), fatalAt.compare) {
 		f := t.fatalFinding(cfg, at)
 		same := slices.IndexFunc(races, func(r *finding.Finding) bool {
@@ -170,7 +170,7 @@ func (t *tally) endedBy(cfg *Config, races []*finding.Finding) (all []*finding.F
 	return all
 }
 
-func (t *tally) fatalFinding(cfg *Config, at fatalAt) *finding.Finding {
+func (t *tally) fatalFinding(cfg *Settings, at fatalAt) *finding.Finding {
 	seen := t.fatals[at]
 	kind, g := seen.kind, seen.goroutine
 	userPaths(cfg, &g)

@@ -108,7 +108,7 @@ func TestErrorsThatProveABug(t *testing.T) {
 		seen.add("m", 100, nil, &testproc.Process{Outcome: Panicked, Crash: []byte(c.output)}, t.Errorf)
 		seen.begin(2, 6, nil, nil)
 		seen.add("m", 100, nil, &testproc.Process{Outcome: Passed}, t.Errorf)
-		cfg := &Config{Workspace: &build.Workspace{Module: &build.Module{Path: "m", Root: "/m"}}, Plan: p}
+		cfg := &Settings{Program: Program{&build.Workspace{Module: &build.Module{Path: "m", Root: "/m"}}, p}}
 		found, _ := seen.findings(cfg, nil, nil)
 		if len(found) != 1 {
 			t.Errorf("%s: %d findings, want 1", c.output, len(found))
@@ -141,7 +141,7 @@ func TestWhereClosed(t *testing.T) {
 		seen := newTally(p, []*sites.Package{typedfile.Parse(t, ended)})
 		seen.begin(1, 5, nil, nil)
 		seen.add("m", 100, nil, &testproc.Process{Outcome: Panicked, Crash: []byte(crash)}, t.Errorf)
-		cfg := &Config{Workspace: &build.Workspace{Module: &build.Module{Path: "m", Root: "/m"}}, Plan: p}
+		cfg := &Settings{Program: Program{&build.Workspace{Module: &build.Module{Path: "m", Root: "/m"}}, p}}
 		found, _ := seen.findings(cfg, nil, nil)
 		if len(found) != 1 || !strings.HasSuffix(found[0].Message, c.want) {
 			t.Errorf("%s: %+v, want one that ends in %q", c.function, *found[0], c.want)

@@ -17,7 +17,7 @@ func TestRunsThatHangAreNotCompleted(t *testing.T) {
 		t.Skip("takes long")
 	}
 	cfg := config(t, scripted("hang noise?\nhang\nhang\n1-2 noise?"), threeSites(t))
-	cfg.Runs, cfg.Timeout, cfg.Strength = 4, 100*time.Millisecond, 100
+	cfg.Runs, cfg.Tests.Timeout, cfg.Noise.Strength = 4, 100*time.Millisecond, 100
 	r := campaignOf(t, cfg)
 	p := r.Packages[0]
 	if r.Failed() || p.Runs != 4 || p.Failures != 0 || p.NotCompleted != 3 || p.FirstCut == nil || len(p.LeftOut) > 0 {
@@ -37,12 +37,12 @@ func TestHangsWithoutNoise(t *testing.T) {
 		t.Skip("takes long")
 	}
 	cfg := config(t, scripted("1-2"), threeSites(t))
-	if err := os.WriteFile(filepath.Join(cfg.Binaries[0].Dir, "hangs"), nil, 0o644); err != nil {
+	if err := os.WriteFile(filepath.Join(cfg.Tests.Binaries[0].Dir, "hangs"), nil, 0o644); err != nil {
 		t.Fatal(err)
 	}
-	cfg.Runs, cfg.Timeout = 1, 500*time.Millisecond
+	cfg.Runs, cfg.Tests.Timeout = 1, 500*time.Millisecond
 	var out bytes.Buffer
-	cfg.Stdout = &out
+	cfg.Tests.Stdout = &out
 	r := campaignOf(t, cfg)
 	p := r.Packages[0]
 	if !r.Failed() || p.Plain != TimedOut || !slices.Equal(p.LeftOut, []string{"Test"}) || !p.NoneRan {
@@ -62,12 +62,12 @@ func TestHangsWithoutNoise(t *testing.T) {
 // What fails without the monitor has failed, whatever the monitored runs do.
 func TestFailsOnlyWithoutTheMonitor(t *testing.T) {
 	cfg := config(t, scripted("1-2\n\n"), threeSites(t))
-	if err := os.WriteFile(filepath.Join(cfg.Binaries[0].Dir, "breaks"), nil, 0o644); err != nil {
+	if err := os.WriteFile(filepath.Join(cfg.Tests.Binaries[0].Dir, "breaks"), nil, 0o644); err != nil {
 		t.Fatal(err)
 	}
 	cfg.Runs = 2
 	var out bytes.Buffer
-	cfg.Stdout = &out
+	cfg.Tests.Stdout = &out
 	r := campaignOf(t, cfg)
 	if p := r.Packages[0]; !r.Failed() || p.Failures != 0 || p.PlainFailure == nil {
 		t.Errorf("%+v", p)
@@ -78,8 +78,10 @@ func TestFailsOnlyWithoutTheMonitor(t *testing.T) {
 }
 
 func TestLeavingOutKeepsTheFlags(t *testing.T) {
-	c := &campaign{cfg: &Config{TestFlags: []string{"-test.v=true", "-test.skip=A|B/c", "-addr", "x"}}}
-	if got := c.without(nil); !slices.Equal(got, c.cfg.TestFlags) {
+	c := &campaign{cfg: &settings{Settings: Settings{Tests: Tests{
+		Flags: []string{"-test.v=true", "-test.skip=A|B/c", "-addr", "x"},
+	}}}}
+	if got := c.without(nil); !slices.Equal(got, c.cfg.Tests.Flags) {
 		t.Errorf("got %q", got)
 	}
 	want := []string{"-test.skip=A|B/c|^(TestX|TestY)$", "-test.v=true", "-addr", "x"}

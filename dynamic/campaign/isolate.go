@@ -228,5 +228,5 @@ func (s *isolation) passing(ctx context.Context, at arm.Visit) (r *isolatedRun, 
 
 // isOurs reports whether a file is one of the module, and not of its tests.
 func (s *isolation) isOurs(file string) bool {
-	return !isTestFile(file) && !filepath.IsAbs(userPath(s.cfg, file))
+	return !isTestFile(file) && !filepath.IsAbs(userPath(&s.cfg.Settings, file))
 }

@@ -14,7 +14,7 @@ import (
 )
 
 // isolatedFinding makes the finding of a test that fails under noise alone if another goroutine splits a section.
-func (t *tally) isolatedFinding(cfg *Config, e *explained) *finding.Finding {
+func (t *tally) isolatedFinding(cfg *Settings, e *explained) *finding.Finding {
 	if e.IsEarly() {
 		return t.earlyFinding(cfg, e)
 	}
@@ -74,7 +74,7 @@ func (t *tally) locksOf(held []uint64) (names []string) {
 }
 
 // replaysPause sets in f the command that holds goroutines where the test fails by that.
-func (t *tally) replaysPause(cfg *Config, e *explained, f *finding.Finding) {
+func (t *tally) replaysPause(cfg *Settings, e *explained, f *finding.Finding) {
 	r := replay{pkg: e.pkg, seed: e.seed, test: e.test, pause: t.pauseText(e.at)}
 	f.Evidence.Replay = r.command(cfg)
 	t.shown = append(t.shown, shown{f, r, (*tally).testsFail})
@@ -110,7 +110,7 @@ func (t *tally) testsFail() bool {
 }
 
 // earlyFinding makes the finding of a test that panics since one goroutine reads a variable before another stores it.
-func (t *tally) earlyFinding(cfg *Config, e *explained) *finding.Finding {
+func (t *tally) earlyFinding(cfg *Settings, e *explained) *finding.Finding {
 	read, store := t.access(cfg, side(&e.Came)), t.access(cfg, side(&e.Last))
 	read.Step, store.Step = 1, 2
 	v := finding.Variable(t.plan.Site(e.Came.Site).Variable)
@@ -172,7 +172,7 @@ func (t *tally) kindOf(e *explained) string {
 
 // callAt returns the call in the function of the section that leads to an access, or nil where that is in the function
 // itself.
-func (t *tally) callAt(cfg *Config, e *explained, s *crossing.Step, at finding.Position) *finding.Position {
+func (t *tally) callAt(cfg *Settings, e *explained, s *crossing.Step, at finding.Position) *finding.Position {
 	for i, f := range s.Frames {
 		if f.Function == e.Function && i < len(s.Frames)-1 {
 			return &finding.Position{File: userPath(cfg, f.File), Line: f.Line}
@@ -183,7 +183,7 @@ func (t *tally) callAt(cfg *Config, e *explained, s *crossing.Step, at finding.P
 
 // isolatedStory reports the accesses and the failure, in their order.
 func (t *tally) isolatedStory(
-	cfg *Config, e *explained, words words, first, came, last *finding.Access,
+	cfg *Settings, e *explained, words words, first, came, last *finding.Access,
 ) string {
 	text := fmt.Sprintf("Goroutine %d was to %s in %s (%s)", e.First.GID, t.act(first), first.Function, words.entry)
 	end := words.end
@@ -266,7 +266,7 @@ func (t *tally) positionOf(p arm.Place) finding.Position {
 
 // withIsolated adds the findings of tests that fail under noise alone. One of a section that was split already proves
 // that.
-func (t *tally) withIsolated(cfg *Config, all []*finding.Finding) []*finding.Finding {
+func (t *tally) withIsolated(cfg *Settings, all []*finding.Finding) []*finding.Finding {
 	for _, e := range t.isolated {
 		f := t.isolatedFinding(cfg, e)
 		same := slices.IndexFunc(all, func(g *finding.Finding) bool {

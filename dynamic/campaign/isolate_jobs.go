@@ -47,7 +47,7 @@ func (l cpuLimit) isReached() bool { return l.end > 0 && l.tests.CPU >= l.end }
 // isolate makes the searches, as far as their share of the campaign's time goes: tests that fail come first, and each
 // of them has an equal part of the rest.
 func (c *campaign) isolate(ctx context.Context) {
-	if !c.cfg.auto() || len(c.cfg.Pauses)+len(c.cfg.Hold) > 0 {
+	if !c.cfg.auto() || len(c.cfg.Noise.Pauses)+len(c.cfg.Noise.Hold) > 0 {
 		return
 	}
 	c.finish() // confirmed findings need no search
@@ -86,7 +86,7 @@ func (c *campaign) isolationJobs() (jobs []isolationJob) {
 		pkg := &c.result.Packages[i]
 		f := pkg.UnderNoiseFirst
 		switch {
-		case pkg.Plain != Passed || !c.cfg.Binaries[i].Monitored:
+		case pkg.Plain != Passed || !c.cfg.Tests.Binaries[i].Monitored:
 			// They fail without noise, too, or nothing is known of their goroutines.
 		case f == nil && len(pkg.learned.gaps) > 0 && !c.isConfirmed(pkg, ""):
 			jobs = append(jobs, isolationJob{index: i, limit: probeLimit + c.time.exact})
@@ -124,7 +124,7 @@ func (c *campaign) isConfirmed(pkg *PackageResult, test string) bool {
 
 // choosesTest reports whether one test may run alone: the user has chosen none.
 func (c *campaign) choosesTest() bool {
-	return !strings.Contains(strings.Join(goFlags(c.cfg), " "), "-run=")
+	return !strings.Contains(strings.Join(goFlags(&c.cfg.Settings), " "), "-run=")
 }
 
 // testsToIsolate returns the tests that fail under noise and end, as patterns: "" is all of them.
@@ -139,7 +139,7 @@ func (c *campaign) testsToIsolate(pkg *PackageResult) []string {
 func (c *campaign) isolateJob(ctx context.Context, job isolationJob, limit time.Duration, cpu cpuLimit) {
 	pkg := &c.result.Packages[job.index]
 	s := &isolation{
-		campaign: c, pkg: pkg, binary: c.cfg.Binaries[job.index], test: job.test, uses: LockUses(c.seen.pkgs),
+		campaign: c, pkg: pkg, binary: c.cfg.Tests.Binaries[job.index], test: job.test, uses: LockUses(c.seen.pkgs),
 		end: time.Now().Add(limit), cpu: cpu, unclear: map[arm.Visit]int{}, seenAt: map[arm.Visit]*failuresAt{},
 	}
 	found, err := s.search(ctx)

@@ -41,7 +41,7 @@ func (s *isolation) run(ctx context.Context, places string, order int) (*isolate
 	seen := newTally(s.cfg.Plan, s.cfg.Workspace.Module.Packages)
 	seen.begin(1, seed, nil, nil)
 	o := noise{strength: gentle, plain: s.pkg.PlainTime, quiet: true}
-	vars, err := o.environment(s.cfg, seen, prefix, nil)
+	vars, err := o.environment(&s.cfg.Settings, seen, prefix, nil)
 	if err != nil {
 		return nil, err
 	}

@@ -76,7 +76,7 @@ func (s *isolation) noteStore(at arm.Visit, r *isolatedRun) {
 	if !ok || r.panicked == 0 || s.seenAt[at] == nil {
 		return
 	}
-	of, by := s.seen.access(s.cfg, side(&read)), s.seen.access(s.cfg, side(&store))
+	of, by := s.seen.access(&s.cfg.Settings, side(&read)), s.seen.access(&s.cfg.Settings, side(&store))
 	s.seenAt[at].stored = fmt.Sprintf(" (another goroutine has stored the value of %s last, at %s:%d in %s)", of.Expr,
 		by.Position.File, by.Position.Line, by.Function)
 }
@@ -110,8 +110,9 @@ func (s *isolation) leaveUnexplained(ctx context.Context) {
 
 // replayUnexplained tries the command as that of a finding.
 func (s *isolation) replayUnexplained(ctx context.Context, u *Unexplained, r replay) {
-	tried := shown{&finding.Finding{Evidence: &finding.Evidence{Replay: r.command(s.cfg)}}, r, (*tally).testsFail}
-	if s.cfg.Replays > 0 {
+	evidence := &finding.Evidence{Replay: r.command(&s.cfg.Settings)}
+	tried := shown{&finding.Finding{Evidence: evidence}, r, (*tally).testsFail}
+	if s.cfg.Replay.Tries > 0 {
 		s.time.share = time.Now().Add(leastTry)
 		s.measureReplay(ctx, &tried, r.ways())
 	}

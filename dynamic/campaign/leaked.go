@@ -71,8 +71,8 @@ func (c *campaign) takeLeaks(strength int, pkg *PackageResult, file string, p *t
 	}
 	c.takeDeadlocks(strength, pkg, p, records)
 	c.seen.waited = waitedIn(p)
-	c.seen.leaked(c.cfg, pkg.Package, strength, records, pkg.upset(p)...)
-	c.seen.asleep(c.cfg, pkg.Package, strength, p.Asleep())
+	c.seen.leaked(&c.cfg.Settings, pkg.Package, strength, records, pkg.upset(p)...)
+	c.seen.asleep(&c.cfg.Settings, pkg.Package, strength, p.Asleep())
 }
 
 // takeDeadlocks takes up the deadlocks in records of the process p in the run that goes on, and has the schedule of
@@ -119,7 +119,7 @@ func (pkg *PackageResult) upset(p *testproc.Process) []string {
 
 // leaked takes up the leaked goroutines of the processes that one test binary has made, in which the tests upset
 // failed under noise alone.
-func (t *tally) leaked(cfg *Config, pkg string, strength int, records []evidence.Record, upset ...string) {
+func (t *tally) leaked(cfg *Settings, pkg string, strength int, records []evidence.Record, upset ...string) {
 	byProcess := map[int][]blocked{}
 	for i := range records {
 		if r := &records[i]; r.Kind == evidence.Leak {
@@ -137,7 +137,7 @@ func (t *tally) leaked(cfg *Config, pkg string, strength int, records []evidence
 
 // asleep adds the goroutines that the runtime has printed since none of them could go on: those of tests, and those
 // that tests have started. Other goroutines may be meant to stand idle.
-func (t *tally) asleep(cfg *Config, pkg string, strength int, dumped string) {
+func (t *tally) asleep(cfg *Settings, pkg string, strength int, dumped string) {
 	var all []blocked
 	for _, g := range dump.Goroutines(dumped) {
 		b, ok := blockedIn(cfg, &evidence.LeakedGoroutine{Hang: true, Stack: g.Text})
@@ -206,7 +206,7 @@ var startedBy = regexp.MustCompile(`(?m)^created by .* in goroutine (\d+)$`)
 
 // blockedIn reads one leaked goroutine. It is not ok if it waits on purpose, or if no
 // code of the module has a part in it.
-func blockedIn(cfg *Config, leak *evidence.LeakedGoroutine) (b blocked, ok bool) {
+func blockedIn(cfg *Settings, leak *evidence.LeakedGoroutine) (b blocked, ok bool) {
 	m := leakHeader.FindStringSubmatch(leak.Stack)
 	if m == nil {
 		return b, false
@@ -285,7 +285,7 @@ func ofTest(g *finding.Goroutine) bool {
 
 // deadlocked makes a finding of each deadlock by the program's own locks, and of each possible one by the evidence of
 // a package's runs.
-func (t *tally) deadlocked(cfg *Config, pkgs []PackageResult) (all []*finding.Finding) {
+func (t *tally) deadlocked(cfg *Settings, pkgs []PackageResult) (all []*finding.Finding) {
 	name := func(g *finding.Goroutine) { userPaths(cfg, g) }
 	for _, found := range t.deadlocks.Findings(name) {
 		again := func(seen *tally) bool { return seen.deadlocks.Has(found.Name) }
@@ -318,7 +318,7 @@ func countTried(pkgs []PackageResult, f *finding.Finding, last int, tests ...str
 // blockedForEver makes a finding of each leak that is no part of one of the deadlocks. A leak that such a deadlock
 // causes is a note on it.
 func (t *tally) blockedForEver(
-	cfg *Config, deadlocks []*finding.Finding, pkgs []PackageResult,
+	cfg *Settings, deadlocks []*finding.Finding, pkgs []PackageResult,
 ) (all []*finding.Finding) {
 	for _, at := range slices.SortedFunc(maps.Keys(t.leaks), blockedAt.compare) {
 		f := t.leakFinding(cfg, at)
@@ -398,7 +398,7 @@ func sharesAccess(f, d *finding.Finding) bool {
 }
 
 // leakFinding returns the finding of a leak, or nil where the source shows that it is meant.
-func (t *tally) leakFinding(cfg *Config, at blockedAt) *finding.Finding {
+func (t *tally) leakFinding(cfg *Settings, at blockedAt) *finding.Finding {
 	seen := t.leaks[at]
 	f := &finding.Finding{Code: finding.BlockedForEver, Status: finding.Confirmed}
 	var states, words []string
@@ -497,7 +497,7 @@ func blockedHow(a *finding.Access, state string) string {
 }
 
 // addHolders adds to a finding the holders of the locks that its goroutines wait for.
-func (t *tally) addHolders(cfg *Config, f *finding.Finding, members []blocked) {
+func (t *tally) addHolders(cfg *Settings, f *finding.Finding, members []blocked) {
 	for i := range members {
 		held := members[i].holder
 		if held == nil {

@@ -17,7 +17,9 @@ func leakedStack(id, state, function, line, by string) string {
 }
 
 func TestBlockedIn(t *testing.T) {
-	cfg := &Config{Workspace: &build.Workspace{Module: &build.Module{Path: "m", Root: "/src/m"}}}
+	cfg := &Settings{Program: Program{
+		Workspace: &build.Workspace{Module: &build.Module{Path: "m", Root: "/src/m"}},
+	}}
 	started := "created by m.Start in goroutine 5\n\t/src/m/a.go:3 +0x2\n"
 	for _, test := range []struct {
 		name, stack string
@@ -47,7 +49,9 @@ func TestBlockedIn(t *testing.T) {
 
 // A test that waits for nothing hangs, while another goroutine may be parked there.
 func TestBlockedInTest(t *testing.T) {
-	cfg := &Config{Workspace: &build.Workspace{Module: &build.Module{Path: "m", Root: "/src/m"}}}
+	cfg := &Settings{Program: Program{
+		Workspace: &build.Workspace{Module: &build.Module{Path: "m", Root: "/src/m"}},
+	}}
 	stack := leakedStack("7", "select (no cases) (leaked)", "m.f", "9",
 		"testing.tRunner(...)\n\t/go/src/testing/testing.go:1 +0x1\n")
 	for _, hang := range []bool{true, false} {
@@ -93,7 +97,9 @@ func TestLeaksOf(t *testing.T) {
 // Of the goroutines that the runtime prints when none can go on, those of tests and what these have started are the
 // hang. The goroutine of TestMain runs tests as well, and has started what stands idle beside them.
 func TestAsleep(t *testing.T) {
-	cfg := &Config{Workspace: &build.Workspace{Module: &build.Module{Path: "m", Root: "/src/m"}}}
+	cfg := &Settings{Program: Program{
+		Workspace: &build.Workspace{Module: &build.Module{Path: "m", Root: "/src/m"}},
+	}}
 	frame := func(function, file string) string { return function + "(...)\n\t" + file + ":9 +0x1\n" }
 	runner := frame("testing.tRunner", "/go/src/testing/testing.go")
 	for _, system := range []string{"", frame("runtime.gopark", "/go/src/runtime/proc.go")} {
@@ -197,7 +203,9 @@ func TestLeftByUpsetTest(t *testing.T) {
 				goroutine: finding.Goroutine{ID: 7, Stack: []finding.Frame{{Function: "m.f", File: "a.go", Line: 9}},
 					Created: []finding.Frame{{Function: starter, File: "a.go", Line: 3}}}}}, failed...)
 		}
-		cfg := &Config{Workspace: &build.Workspace{Module: &build.Module{Path: "m", Root: "/src/m"}}}
+		cfg := &Settings{Program: Program{
+			Workspace: &build.Workspace{Module: &build.Module{Path: "m", Root: "/src/m"}},
+		}}
 		for at := range tl.leaks {
 			return tl.leakFinding(cfg, at).Status
 		}
@@ -226,7 +234,9 @@ func TestLeftByUpsetTest(t *testing.T) {
 // What is left behind where a test waits for ever is not said to be so when the tests had ended, and a panic whose
 // deferred calls wait is named.
 func TestWordsOfLeaks(t *testing.T) {
-	cfg := &Config{Workspace: &build.Workspace{Module: &build.Module{Path: "m", Root: "/src/m"}}}
+	cfg := &Settings{Program: Program{
+		Workspace: &build.Workspace{Module: &build.Module{Path: "m", Root: "/src/m"}},
+	}}
 	const waits = "sync.(*WaitGroup).Wait(...)\n\t/go/src/sync/waitgroup.go:206 +0x1\npanic(...)\n\t" +
 		"/go/src/runtime/panic.go:860 +0x1\nruntime.sigpanic(...)\n\t/go/src/runtime/signal.go:900 +0x1\n"
 	for _, test := range []struct {

@@ -68,7 +68,7 @@ func (pkg *PackageResult) testsIn(n int) (leaveOut []string, only string) {
 // chosenTests returns the top-level tests of a package that the user's flags choose.
 func (c *campaign) chosenTests(pkg *PackageResult) []string {
 	return slices.DeleteFunc(slices.Clone(pkg.allTests), func(name string) bool {
-		for _, f := range c.cfg.TestFlags {
+		for _, f := range c.cfg.Tests.Flags {
 			flag, value, _ := strings.Cut(f, "=")
 			first, _, deeper := strings.Cut(value, "/")
 			skips := flag == "-test.skip"
@@ -101,7 +101,7 @@ func (c *campaign) leaveOutHanging(
 		job := recorded.Job{Name: fmt.Sprintf("%s-without-%d", plainName(i), len(pkg.LeftOut))}
 		c.measuring(b.Package)
 		p = c.runTests(ctx, job, b, pkg, testproc.Options{
-			Leaks: leaks, Timeout: PlainTimeout(c.cfg.Timeout), Flags: c.without(pkg.LeftOut),
+			Leaks: leaks, Timeout: PlainTimeout(c.cfg.Tests.Timeout), Flags: c.without(pkg.LeftOut),
 		})
 		if ctx.Err() != nil {
 			return ctx.Err()
@@ -115,7 +115,7 @@ func (c *campaign) leaveOutHanging(
 	// The other tests may fail as well, which the monitored runs will show: that has nothing to do with their noise.
 	pkg.plainOthers = p.Outcome
 	// The time that the others take bounds that of the monitored runs, and of replays of the tests that hang.
-	pkg.PlainTime, pkg.Limit = p.Elapsed, child.Stretch(p.Elapsed, c.cfg.Budget)+c.cfg.Floor
+	pkg.PlainTime, pkg.Limit = p.Elapsed, child.Stretch(p.Elapsed, c.cfg.Noise.Budget)+c.cfg.Tests.Floor
 	slices.Sort(pkg.LeftOut)
 	verb, them := "hangs", "it"
 	if len(pkg.LeftOut) > 1 {
@@ -145,11 +145,11 @@ func (c *campaign) hungAgain(pkg *PackageResult, p *testproc.Process) {
 // without returns the test flags, with those left out that hang.
 func (c *campaign) without(tests []string) []string {
 	if len(tests) == 0 {
-		return c.cfg.TestFlags
+		return c.cfg.Tests.Flags
 	}
 	skip := "^(" + strings.Join(tests, "|") + ")$"
 	var flags []string
-	for _, f := range c.cfg.TestFlags {
+	for _, f := range c.cfg.Tests.Flags {
 		if value, ok := strings.CutPrefix(f, "-test.skip="); ok {
 			skip = value + "|" + skip
 		} else {

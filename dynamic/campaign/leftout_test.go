@@ -70,7 +70,7 @@ func TestFrailTestsAreSpared(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			archive := strings.ReplaceAll(frail, "HANG", tt.hang)
 			cfg := config(t, archive, nil)
-			cfg.Runs, cfg.Seed, cfg.Floor = 8, 1, time.Second
+			cfg.Runs, cfg.Seed, cfg.Tests.Floor = 8, 1, time.Second
 			r := campaignOf(t, cfg)
 			p := r.Packages[0]
 			if !slices.Equal(p.Spared, []string{"TestFrail"}) || p.NotCompleted > 0 || p.Strength > 0 || p.repeats != tt.cut {
@@ -100,7 +100,7 @@ func TestChosenTests(t *testing.T) {
 		{[]string{"-test.skip=B"}, []string{"TestA"}, false},
 		{[]string{"-test.skip=B/sub", "-test.v=true"}, []string{"TestA", "TestB"}, true},
 	} {
-		c := &campaign{cfg: &Config{TestFlags: tt.flags, Runs: 8}}
+		c := &campaign{cfg: &settings{Settings: Settings{Tests: Tests{Flags: tt.flags}}, Series: Series{Runs: 8}}}
 		if got := c.chosenTests(pkg); !slices.Equal(got, tt.want) {
 			t.Errorf("with %q: %q, want %q", tt.flags, got, tt.want)
 		}

@@ -39,7 +39,7 @@ func Strength(n int) int { return ladder[(n-1)%len(ladder)] }
 
 // strength returns the strength of the noise for a package in run n.
 func (c *campaign) strength(n int, pkg *PackageResult) int {
-	s := c.cfg.Strength
+	s := c.cfg.Noise.Strength
 	if s == 0 {
 		s = min(Strength(n), pkg.bearable)
 	}
@@ -56,10 +56,10 @@ func (c *campaign) strength(n int, pkg *PackageResult) int {
 // monitored runs, and tests that fail now need no noise to fail. For a binary
 // without a monitor it is the only run.
 func (c *campaign) measure(ctx context.Context, i int, b build.Binary, pkg *PackageResult) error {
-	timeout := PlainTimeout(c.cfg.Timeout)
+	timeout := PlainTimeout(c.cfg.Tests.Timeout)
 	leaks := leaksFile(filepath.Join(c.result.Dir, plainName(i)))
-	flags := c.cfg.TestFlags
-	if c.cfg.NameSkipped { // package testing names them only so
+	flags := c.cfg.Tests.Flags
+	if c.cfg.Tests.NameSkipped { // package testing names them only so
 		flags = append(slices.Clone(flags), "-test.v")
 	}
 	c.measuring(b.Package)
@@ -72,12 +72,12 @@ func (c *campaign) measure(ctx context.Context, i int, b build.Binary, pkg *Pack
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
-	if err := p.RefusedFlag(b.Package, c.cfg.TestFlags); err != nil {
+	if err := p.RefusedFlag(b.Package, c.cfg.Tests.Flags); err != nil {
 		return err
 	}
 	pkg.Plain, pkg.PlainTime, pkg.plainTests = p.Outcome, p.Elapsed, p.FailedTests()
 	pkg.share, pkg.Skipped = p.Share(), p.SkippedTests()
-	pkg.Limit = child.Stretch(p.Elapsed, c.cfg.Budget) + c.cfg.Floor
+	pkg.Limit = child.Stretch(p.Elapsed, c.cfg.Noise.Budget) + c.cfg.Tests.Floor
 	if p.Outcome != Passed {
 		pkg.PlainFailure, pkg.plainReport = failureOf(p, 0, 0, 0), c.report(p, b.Package)
 		pkg.PlainFailure.Waits = c.waitsOf(p)
@@ -105,7 +105,7 @@ func (c *campaign) measure(ctx context.Context, i int, b build.Binary, pkg *Pack
 // measuring reports that tests begin to run without noise: nothing is known yet of the time that they take, so that
 // only their own timeout ends them.
 func (c *campaign) measuring(pkg string) {
-	c.progress(Event{Kind: Measuring, Run: 1, Runs: c.cfg.Runs, Package: pkg, Limit: PlainTimeout(c.cfg.Timeout)})
+	c.progress(Event{Kind: Measuring, Run: 1, Runs: c.cfg.Runs, Package: pkg, Limit: PlainTimeout(c.cfg.Tests.Timeout)})
 }
 
 // plainName names the run without noise of the i-th package.
@@ -217,7 +217,7 @@ func (pkg *PackageResult) likePlain(p *testproc.Process) bool {
 func (c *campaign) repeat(ctx context.Context, n int, b build.Binary, pkg *PackageResult) {
 	job := recorded.Job{Name: fmt.Sprintf("plain-after-%04d %s", n, b.Package)}
 	p := c.runTests(ctx, job, b, pkg, testproc.Options{
-		Timeout: PlainTimeout(c.cfg.Timeout), Limit: pkg.Limit, Flags: c.without(pkg.LeftOut),
+		Timeout: PlainTimeout(c.cfg.Tests.Timeout), Limit: pkg.Limit, Flags: c.without(pkg.LeftOut),
 	})
 	if p.Err != nil || ctx.Err() != nil || p.Outcome == Passed || p.Outcome == CutShort {
 		return

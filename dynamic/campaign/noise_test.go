@@ -28,7 +28,7 @@ func noises(t *testing.T, cfg Config) (all []string) {
 // noiseOf returns what INTERLOCK_NOISE was in a run.
 func noiseOf(t *testing.T, cfg Config, run int) string {
 	t.Helper()
-	data, err := os.ReadFile(filepath.Join(cfg.Binaries[0].Dir, fmt.Sprintf("noise-%d", run)))
+	data, err := os.ReadFile(filepath.Join(cfg.Tests.Binaries[0].Dir, fmt.Sprintf("noise-%d", run)))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -50,7 +50,7 @@ func TestNoiseClimbsTheLadder(t *testing.T) {
 	if got := noises(t, cfg); !slices.Equal(got, want) {
 		t.Errorf("noise %q, want %q", got, want)
 	}
-	cfg.Strength, cfg.Budget, cfg.Runs = 70, 50, 1
+	cfg.Noise.Strength, cfg.Noise.Budget, cfg.Runs = 70, 50, 1
 	campaignOf(t, cfg)
 	if got := noises(t, cfg); got[0] != "strength=70,budget=50" {
 		t.Errorf("noise %q", got)
@@ -84,7 +84,7 @@ func TestNoiseIsWeakened(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			cfg := config(t, scripted(tt.script), threeSites(t))
-			cfg.Runs, cfg.Strength = 3, 100
+			cfg.Runs, cfg.Noise.Strength = 3, 100
 			r := campaignOf(t, cfg)
 			if got := noises(t, cfg); !slices.Equal(got, tt.noise) {
 				t.Errorf("noise %q, want %q", got, tt.noise)
@@ -113,7 +113,7 @@ func TestStrongNoiseIsWeakenedToGentle(t *testing.T) {
 
 func TestFailingWithoutNoiseIsNoTiming(t *testing.T) {
 	cfg := config(t, scripted("fail\npanic\n"), threeSites(t))
-	if err := os.WriteFile(filepath.Join(cfg.Binaries[0].Dir, "breaks"), nil, 0o644); err != nil {
+	if err := os.WriteFile(filepath.Join(cfg.Tests.Binaries[0].Dir, "breaks"), nil, 0o644); err != nil {
 		t.Fatal(err)
 	}
 	cfg.Runs = 2
@@ -137,8 +137,8 @@ func (s seen) Write(b []byte) (int, error) {
 // With -test.v the first run shows its output while it goes on.
 func TestOutputIsShownLive(t *testing.T) {
 	cfg := config(t, scripted("seen?"), threeSites(t))
-	cfg.TestFlags = []string{"-test.v"}
-	cfg.Stdout = seen{filepath.Join(cfg.Binaries[0].Dir, "seen")}
+	cfg.Tests.Flags = []string{"-test.v"}
+	cfg.Tests.Stdout = seen{filepath.Join(cfg.Tests.Binaries[0].Dir, "seen")}
 	if r := campaignOf(t, cfg); r.Failed() {
 		t.Errorf("%+v", r.Packages[0].First)
 	}
@@ -147,16 +147,17 @@ func TestOutputIsShownLive(t *testing.T) {
 // An auto schedule measures first, and looks around in every fourth run; where the user
 // says where to make noise, or runs have to be alike, there is no plan.
 func TestPurposes(t *testing.T) {
+	with := func(n Noise) settings { return settings{Settings: Settings{Noise: n}, Series: Series{Runs: 4}} }
 	for _, tt := range []struct {
 		name string
-		cfg  Config
+		cfg  settings
 		want []purpose
 	}{
-		{"auto", Config{Runs: 6}, []purpose{measuring, planned, planned, guided, planned, planned}},
-		{"few runs", Config{Runs: 2}, []purpose{guided, planned}},
-		{"guided", Config{Runs: 4, Where: arm.Heuristic{Text: "guided"}}, []purpose{guided, guided, guided, guided}},
-		{"replay", Config{Runs: 4, Only: []uint32{1}}, []purpose{guided, guided, guided, guided}},
-		{"repeated", Config{Runs: 4, Repeat: true}, []purpose{guided, guided, guided, guided}},
+		{"auto", settings{Series: Series{Runs: 6}}, []purpose{measuring, planned, planned, guided, planned, planned}},
+		{"few runs", settings{Series: Series{Runs: 2}}, []purpose{guided, planned}},
+		{"guided", with(Noise{Where: arm.Heuristic{Text: "guided"}}), []purpose{guided, guided, guided, guided}},
+		{"replay", with(Noise{Only: []uint32{1}}), []purpose{guided, guided, guided, guided}},
+		{"repeated", with(Noise{Repeat: true}), []purpose{guided, guided, guided, guided}},
 	} {
 		for i, want := range tt.want {
 			if got := tt.cfg.purpose(i + 1); got != want {

@@ -123,7 +123,7 @@ func (pkg *PackageResult) Fails() bool { return pkg.Failures > 0 || pkg.PlainFai
 
 // verbose reports whether the tests were asked to print passing tests too.
 func (c *campaign) verbose() bool {
-	return slices.ContainsFunc(c.cfg.TestFlags, func(f string) bool {
+	return slices.ContainsFunc(c.cfg.Tests.Flags, func(f string) bool {
 		name, value, has := strings.Cut(strings.TrimLeft(f, "-"), "=")
 		return (name == "test.v" || name == "test.bench") && (!has || value != "false")
 	})

@@ -33,11 +33,13 @@ const fewRuns = 4
 
 // auto reports whether runs are made by the gaps that earlier ones have shown: where
 // the user does not say where to make noise, and runs need not be alike.
-func (cfg *Config) auto() bool { return cfg.Where.Text == "" && len(cfg.Only) == 0 && !cfg.Repeat }
+func (cfg *settings) auto() bool {
+	return cfg.Noise.Where.Text == "" && len(cfg.Noise.Only) == 0 && !cfg.Noise.Repeat
+}
 
 // purpose returns that of run n, from 1: of an auto schedule, the first run measures,
 // and every fourth looks around, since accesses that no run has reached have no gaps.
-func (cfg *Config) purpose(n int) purpose {
+func (cfg *settings) purpose(n int) purpose {
 	switch {
 	case !cfg.auto() || n%4 == 0:
 		return guided
@@ -70,7 +72,7 @@ type noise struct {
 func (c *campaign) noiseOf(n int, pkg *PackageResult) noise {
 	o := noise{
 		purpose: c.cfg.purpose(n), strength: c.strength(n, pkg), plain: pkg.PlainTime,
-		known: c.knownIn(n), locks: arm.HoldsAmong(c.cfg.Hold), events: pkg.size.Events,
+		known: c.knownIn(n), locks: arm.HoldsAmong(c.cfg.Noise.Hold), events: pkg.size.Events,
 	}
 	if pkg.Strength > 0 && o.purpose == planned { // windows of milliseconds are too much for these tests
 		o.purpose = guided
@@ -82,10 +84,10 @@ func (c *campaign) noiseOf(n int, pkg *PackageResult) noise {
 		c.seen.hold(n, o.holds.At)
 	}
 	if pkg.drFinder != nil {
-		o.triggers = pkg.drFinder.File(c.cfg.Where.Functions)
+		o.triggers = pkg.drFinder.File(c.cfg.Noise.Where.Functions)
 	}
-	if len(c.cfg.Windows) > 0 {
-		o.holds.At = c.cfg.Windows
+	if len(c.cfg.Noise.Windows) > 0 {
+		o.holds.At = c.cfg.Noise.Windows
 	}
 	return o
 }
@@ -94,7 +96,7 @@ func (c *campaign) noiseOf(n int, pkg *PackageResult) noise {
 func (c *campaign) knownIn(n int) []pair {
 	all := c.cfg.purpose(n) == guided
 	if !c.cfg.auto() {
-		all = n%2 == 1 || c.cfg.Repeat
+		all = n%2 == 1 || c.cfg.Noise.Repeat
 	}
 	if all {
 		return nil
@@ -113,7 +115,7 @@ func (c *campaign) caughtSoFar() []pair {
 // reckons it.
 func (c *campaign) noiseBudget(pkg *PackageResult) time.Duration {
 	const floor = 200 * time.Millisecond
-	percent := c.cfg.Budget
+	percent := c.cfg.Noise.Budget
 	if percent <= 0 {
 		percent = child.NoiseBudget
 	}
@@ -122,7 +124,7 @@ func (c *campaign) noiseBudget(pkg *PackageResult) time.Duration {
 
 // environment returns the variables that have the monitor make the noise in run n. It
 // writes the site table to a file beside prefix.
-func (o *noise) environment(cfg *Config, seen *tally, prefix string, only []uint32) ([]string, error) {
+func (o *noise) environment(cfg *Settings, seen *tally, prefix string, only []uint32) ([]string, error) {
 	sites := prefix + "-sites.txt"
 	run := arm.Run{Only: only, Near: seen.near, Holds: o.holds.At}
 	if err := os.WriteFile(sites, arm.SiteTable(cfg.Plan, run), 0o644); err != nil {
@@ -157,27 +159,27 @@ func (o *noise) environment(cfg *Config, seen *tally, prefix string, only []uint
 }
 
 // parts are those of INTERLOCK_NOISE.
-func (o *noise) parts(cfg *Config) []string {
+func (o *noise) parts(cfg *Settings) []string {
 	var parts []string
-	if cfg.Where.Noise != "" {
-		parts = append(parts, cfg.Where.Noise)
+	if cfg.Noise.Where.Noise != "" {
+		parts = append(parts, cfg.Noise.Where.Noise)
 	}
-	if cfg.Where.Depth > 0 {
+	if cfg.Noise.Where.Depth > 0 {
 		const unknown = 1000
 		parts = append(parts, fmt.Sprintf("events=%d", cmp.Or(o.events, unknown)))
 	}
 	parts = append(parts, fmt.Sprintf("strength=%d", o.strength))
-	if cfg.Budget > 0 {
-		parts = append(parts, fmt.Sprintf("budget=%d", cfg.Budget))
+	if cfg.Noise.Budget > 0 {
+		parts = append(parts, fmt.Sprintf("budget=%d", cfg.Noise.Budget))
 	}
 	if o.plain > 0 {
 		parts = append(parts, fmt.Sprintf("plain=%d", o.plain.Microseconds()))
 	}
 	switch {
-	case o.purpose == measuring || o.full || o.quiet || cfg.Prob < 0:
+	case o.purpose == measuring || o.full || o.quiet || cfg.Noise.Prob < 0:
 		parts = append(parts, "prob=0")
-	case cfg.Prob > 0:
-		parts = append(parts, fmt.Sprintf("prob=%d", cfg.Prob))
+	case cfg.Noise.Prob > 0:
+		parts = append(parts, fmt.Sprintf("prob=%d", cfg.Noise.Prob))
 	}
 	return parts
 }
@@ -228,7 +230,7 @@ func (c *campaign) learn(pkg *PackageResult, o *noise, records []evidence.Record
 // newSchedule returns the schedule of a package.
 func (c *campaign) newSchedule() *schedule.Auto {
 	groups, entries := arm.Groups(c.cfg.Plan), map[uint32]uint32{}
-	for _, id := range arm.Sections(c.cfg.Plan, c.cfg.Only) {
+	for _, id := range arm.Sections(c.cfg.Plan, c.cfg.Noise.Only) {
 		s := c.seen.section(id)
 		for _, e := range s.Ends {
 			entries[e.Site] = s.Entry

@@ -21,7 +21,7 @@ import (
 // section split, and adds the races of the happens-before engine, if it was asked; claims holds, by
 // the id of a section, the id of the suspected finding that it came from.
 func (t *tally) findings(
-	cfg *Config, pkgs []PackageResult, e *exact,
+	cfg *Settings, pkgs []PackageResult, e *exact,
 ) (all []*finding.Finding, claims map[string]string) {
 	plain := map[string]*PackageResult{}
 	for i := range pkgs {
@@ -70,7 +70,7 @@ func (t *tally) findings(
 }
 
 // raceFinding makes the finding of a race, which describes the first of its pairs.
-func (t *tally) raceFinding(cfg *Config, race []pair) *finding.Finding {
+func (t *tally) raceFinding(cfg *Settings, race []pair) *finding.Finding {
 	p := race[0]
 	c := t.caught[p]
 	hits, tries, count := t.rate(race)
@@ -243,7 +243,7 @@ func (t *tally) act(a *finding.Access) string {
 }
 
 // access joins the plan's facts about a site with the evidence of the run there.
-func (t *tally) access(cfg *Config, side *evidence.Side) finding.Access {
+func (t *tally) access(cfg *Settings, side *evidence.Side) finding.Access {
 	s := t.plan.Site(side.Site)
 	g := stacktext.Parse(side.Stack)
 	g.ID = side.GID
@@ -289,7 +289,7 @@ func (t *tally) planned(site uint32) finding.Access {
 }
 
 // userPaths returns the files of g's stacks as findings name them.
-func userPaths(cfg *Config, g *finding.Goroutine) {
+func userPaths(cfg *Settings, g *finding.Goroutine) {
 	for _, frames := range [][]finding.Frame{g.Stack, g.Created} {
 		for i := range frames {
 			frames[i].File = userPath(cfg, frames[i].File)
@@ -299,7 +299,7 @@ func userPaths(cfg *Config, g *finding.Goroutine) {
 
 // userPath returns a file of a stack as findings name it: relative to the root
 // where it lies below.
-func userPath(cfg *Config, file string) string {
+func userPath(cfg *Settings, file string) string {
 	m := cfg.Workspace.Module
 	file = cfg.Workspace.Original(file)
 	if rel := m.Rel(file); filepath.IsLocal(filepath.FromSlash(rel)) {
@@ -313,7 +313,7 @@ func userPath(cfg *Config, file string) string {
 }
 
 // shownFile returns a file of a dump as reports name it; "" for the file that Interlock adds.
-func shownFile(cfg *Config) func(string) string {
+func shownFile(cfg *Settings) func(string) string {
 	return func(file string) string {
 		if path.Base(file) == build.EndName {
 			return ""

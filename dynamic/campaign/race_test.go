@@ -94,8 +94,9 @@ func TestRaceDetectorScheduled(t *testing.T) {
 			t.Fatal(err)
 		}
 		const runs = 3
-		r, err := Exact(context.Background(), Config{
-			Workspace: ws, Plan: p, Binaries: bins, Race: true, Where: where, Runs: runs, Seed: 1, Dir: t.TempDir(),
+		r, err := Exact(context.Background(), ExactConfig{
+			Program: Program{ws, p}, Tests: Tests{Binaries: bins, Dir: t.TempDir()}, Engine: Engine{Race: true},
+			Where: where, Series: Series{Runs: runs, Seed: 1},
 		})
 		if err != nil {
 			t.Fatal(err)

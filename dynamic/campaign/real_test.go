@@ -180,13 +180,13 @@ package none
 
 func TestBank(t *testing.T) {
 	cfg := config(t, bank, nil)
-	for i, b := range cfg.Binaries {
+	for i, b := range cfg.Tests.Binaries {
 		// config sets it for scripted modules.
-		cfg.Binaries[i].Monitored = b.Path != "" && !strings.HasSuffix(b.Package, "/broken")
+		cfg.Tests.Binaries[i].Monitored = b.Path != "" && !strings.HasSuffix(b.Package, "/broken")
 	}
-	cfg.Runs, cfg.Repeat, cfg.Seed = 10, true, 1
+	cfg.Runs, cfg.Noise.Repeat, cfg.Seed = 10, true, 1
 	var out bytes.Buffer
-	cfg.Stdout = &out
+	cfg.Tests.Stdout = &out
 	r := campaignOf(t, cfg)
 
 	caught := map[string]*finding.Finding{}
@@ -254,7 +254,7 @@ func TestOldLanguageVersion(t *testing.T) {
 	}
 	cfg := config(t, archive, nil)
 	cfg.Runs = 10
-	cfg.Binaries = slices.DeleteFunc(cfg.Binaries, func(b build.Binary) bool {
+	cfg.Tests.Binaries = slices.DeleteFunc(cfg.Tests.Binaries, func(b build.Binary) bool {
 		return !strings.HasSuffix(b.Package, "/ledger")
 	})
 	if r := campaignOf(t, cfg); len(r.Findings) == 0 {

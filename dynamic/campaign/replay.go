@@ -42,7 +42,7 @@ type replay struct {
 // replayOf is the run that has shown f first, by a plan if it had windows at places. The tests waited
 // did so for ever in it.
 func replayOf(
-	cfg *Config, strength int, windows map[string]time.Duration, f *finding.Finding, waited ...string,
+	cfg *Settings, strength int, windows map[string]time.Duration, f *finding.Finding, waited ...string,
 ) replay {
 	r := replay{pkg: f.Evidence.Test, seed: f.Evidence.Seed, strength: strength}
 	switch {
@@ -105,11 +105,12 @@ func locksOf(f *finding.Finding) string {
 }
 
 // command is the command line that makes the run.
-func (r *replay) command(cfg *Config) string {
+func (r *replay) command(cfg *Settings) string {
 	if r.exact {
-		words := []string{"interlock", "test", "-engine=" + engineOf(cfg)}
-		if cfg.Where.Text != "" {
-			words = append(append(words, cfg.Where.Flags()...), fmt.Sprintf("-runs=%d", r.runs), fmt.Sprintf("-seed=%d", r.seed))
+		words := []string{"interlock", "test", "-engine=" + cfg.Engine.Name()}
+		if cfg.Noise.Where.Text != "" {
+			words = append(words, cfg.Noise.Where.Flags()...)
+			words = append(words, fmt.Sprintf("-runs=%d", r.runs), fmt.Sprintf("-seed=%d", r.seed))
 		}
 		return commandLine(append(words, r.pkg), r.goFlags(cfg))
 	}
@@ -117,38 +118,38 @@ func (r *replay) command(cfg *Config) string {
 	if r.strength > 0 {
 		words = append(words, fmt.Sprintf("-strength=%d", r.strength))
 	}
-	if cfg.Budget > 0 {
-		words = append(words, fmt.Sprintf("-budget=%d", cfg.Budget))
+	if cfg.Noise.Budget > 0 {
+		words = append(words, fmt.Sprintf("-budget=%d", cfg.Noise.Budget))
 	}
-	if r.quiet || cfg.Prob != 0 {
+	if r.quiet || cfg.Noise.Prob != 0 {
 		words = append(words, fmt.Sprintf("-prob=%d", r.prob(cfg)))
 	}
 	// Noise at the finding alone shows it most often; else it is made where the run made it.
 	switch {
-	case cfg.OnlyFlag != "" && r.only != "":
-		words = append(words, fmt.Sprintf("%s=%s", cfg.OnlyFlag, r.only))
-	case cfg.Where.Text != "":
-		words = append(words, cfg.Where.Flags()...)
+	case cfg.Replay.OnlyFlag != "" && r.only != "":
+		words = append(words, fmt.Sprintf("%s=%s", cfg.Replay.OnlyFlag, r.only))
+	case cfg.Noise.Where.Text != "":
+		words = append(words, cfg.Noise.Where.Flags()...)
 	}
-	if hold := cmp.Or(r.hold, r.pause); cfg.HoldFlag != "" && hold != "" {
-		words = append(words, fmt.Sprintf("%s=%s", cfg.HoldFlag, hold))
+	if hold := cmp.Or(r.hold, r.pause); cfg.Replay.HoldFlag != "" && hold != "" {
+		words = append(words, fmt.Sprintf("%s=%s", cfg.Replay.HoldFlag, hold))
 	}
 	if deps := cfg.Workspace.Module.DepPaths(); len(deps) > 0 {
 		words = append(words, "-deps="+strings.Join(deps, ","))
 	}
-	return commandLine(append(append(words, cfg.ReplayFlags...), r.pkg), r.goFlags(cfg))
+	return commandLine(append(append(words, cfg.Replay.Flags...), r.pkg), r.goFlags(cfg))
 }
 
 // prob is how likely noise is at other places than those of the replay, of 1000.
-func (r *replay) prob(cfg *Config) int {
+func (r *replay) prob(cfg *Settings) int {
 	if r.quiet {
 		return 0
 	}
-	return max(cfg.Prob, 0)
+	return max(cfg.Noise.Prob, 0)
 }
 
 // goFlags returns the flags of go test that the run needs.
-func (r *replay) goFlags(cfg *Config) []string {
+func (r *replay) goFlags(cfg *Settings) []string {
 	flags := goFlags(cfg)
 	if r.test != "" {
 		flags = append(flags, "-run=^"+r.test+"$")
@@ -176,7 +177,7 @@ type shown struct {
 
 // replays sets in f the command that makes the run again which has shown it first, see [replayOf].
 func (t *tally) replays(
-	cfg *Config, strength int, windows map[string]time.Duration, f *finding.Finding, again func(*tally) bool,
+	cfg *Settings, strength int, windows map[string]time.Duration, f *finding.Finding, again func(*tally) bool,
 	waited ...string,
 ) {
 	r := replayOf(cfg, strength, windows, f, waited...)
@@ -210,7 +211,7 @@ func (c *campaign) measureReplays(ctx context.Context) {
 	}
 	most := c.replayTime(len(commands))
 	c.time.end = time.Now().Add(most)
-	isOver := func() bool { return c.cfg.Replays <= 0 || ctx.Err() != nil || time.Now().After(c.time.end) }
+	isOver := func() bool { return c.cfg.Replay.Tries <= 0 || ctx.Err() != nil || time.Now().After(c.time.end) }
 	var left []*shown
 	for i := range all {
 		if isOver() {
@@ -251,13 +252,13 @@ func (c *campaign) measureReplay(ctx context.Context, s *shown, ways []replay) {
 		shows := hits > 0
 		if shows {
 			// Those that chose the way do not count.
-			hits, runs = c.tryReplay(ctx, s, r, tries, c.cfg.Replays, c.cfg.Replays)
+			hits, runs = c.tryReplay(ctx, s, r, tries, c.cfg.Replay.Tries, c.cfg.Replay.Tries)
 		}
 		if ctx.Err() != nil {
 			return
 		}
 		if e := s.Evidence; e.ReplayRuns == 0 || shows && (!chosen || hits > e.ReplayHits) {
-			e.ReplayHits, e.ReplayRuns, e.Replay = hits, runs, r.command(c.cfg)
+			e.ReplayHits, e.ReplayRuns, e.Replay = hits, runs, r.command(&c.cfg.Settings)
 		}
 		if chosen = chosen || shows; float64(s.Evidence.ReplayHits) >= reliable*float64(s.Evidence.ReplayRuns) && chosen {
 			return
@@ -358,11 +359,11 @@ func (c *campaign) replayOnce(ctx context.Context, r replay) (*tally, error) {
 	if r.exact {
 		return c.exact.replayOnce(ctx, r)
 	}
-	i := slices.IndexFunc(c.cfg.Binaries, func(b build.Binary) bool { return b.Package == r.pkg })
-	if i < 0 || c.cfg.Binaries[i].Path == "" {
+	i := slices.IndexFunc(c.cfg.Tests.Binaries, func(b build.Binary) bool { return b.Package == r.pkg })
+	if i < 0 || c.cfg.Tests.Binaries[i].Path == "" {
 		return nil, fmt.Errorf("no tests of %s", r.pkg)
 	}
-	only, windows := c.cfg.Only, c.cfg.Windows
+	only, windows := c.cfg.Noise.Only, c.cfg.Noise.Windows
 	if r.only != "" {
 		var err error
 		at := func(place string) ([]uint32, error) { return arm.SitesAt(c.cfg.Plan, place) }
@@ -370,7 +371,7 @@ func (c *campaign) replayOnce(ctx context.Context, r replay) (*tally, error) {
 			return nil, err
 		}
 	}
-	hold := c.cfg.Hold
+	hold := c.cfg.Noise.Hold
 	if r.hold != "" {
 		ids, err := arm.LocksAt(c.cfg.Workspace.Module.Packages, r.hold)
 		if err != nil {
@@ -394,7 +395,7 @@ func (c *campaign) replayOnce(ctx context.Context, r replay) (*tally, error) {
 	pkg := &c.result.Packages[i]
 	o := noise{strength: r.strength, plain: pkg.PlainTime, locks: arm.HoldsAmong(hold), full: r.quiet}
 	o.holds.At = windows
-	vars, err := o.environment(c.cfg, seen, prefix, only)
+	vars, err := o.environment(&c.cfg.Settings, seen, prefix, only)
 	if err != nil {
 		return nil, err
 	}
@@ -407,7 +408,7 @@ func (c *campaign) replayOnce(ctx context.Context, r replay) (*tally, error) {
 	})
 	job := c.replayJob(&r)
 	job.Engine, job.Evidence = "watch", file
-	p := c.runTests(ctx, job, c.cfg.Binaries[i], pkg, testproc.Options{
+	p := c.runTests(ctx, job, c.cfg.Tests.Binaries[i], pkg, testproc.Options{
 		Env:   append(vars, "INTERLOCK_SECTIONS="+arm.SectionList(c.cfg.Plan, arm.Sections(c.cfg.Plan, only), nil)),
 		Leaks: leaks, Timeout: c.result.Timeout, Limit: pkg.Limit, Flags: c.without(leaveOut), Test: r.test,
 	})
@@ -423,8 +424,8 @@ func (c *campaign) replayOnce(ctx context.Context, r replay) (*tally, error) {
 	if records, err = readRecords(leaks); err != nil {
 		return nil, err
 	}
-	seen.leaked(c.cfg, r.pkg, r.strength, records)
-	seen.asleep(c.cfg, r.pkg, r.strength, p.Asleep())
+	seen.leaked(&c.cfg.Settings, r.pkg, r.strength, records)
+	seen.asleep(&c.cfg.Settings, r.pkg, r.strength, p.Asleep())
 	return seen, nil
 }
 
@@ -441,7 +442,7 @@ func (c *campaign) pausesOf(text string) ([]arm.Pause, error) {
 
 // replayJob returns the next run of r.
 func (c *campaign) replayJob(r *replay) recorded.Job {
-	command := r.command(c.cfg)
+	command := r.command(&c.cfg.Settings)
 	return recorded.Job{Name: fmt.Sprintf("replay-%02d %s", len(c.replayed[*r])+1, command), Schedule: command}
 }
 
@@ -460,9 +461,9 @@ func readRecords(name string) ([]evidence.Record, error) {
 }
 
 // goFlags returns the flags as `go test` takes them.
-func goFlags(cfg *Config) []string {
+func goFlags(cfg *Settings) []string {
 	flags := cfg.Workspace.Module.BuildFlags()
-	for _, f := range cfg.TestFlags {
+	for _, f := range cfg.Tests.Flags {
 		if rest, ok := strings.CutPrefix(strings.TrimLeft(f, "-"), "test."); ok && strings.HasPrefix(f, "-") {
 			f = "-" + rest
 		}

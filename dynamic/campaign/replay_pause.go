@@ -32,7 +32,7 @@ type pausePlace struct {
 // elsewhere come last.
 func (c *campaign) waysToReplay(s *shown) []replay {
 	ways := s.replay.ways()
-	if !s.replay.held || !c.cfg.auto() || c.cfg.HoldFlag == "" || !c.isMonitored(s.replay.pkg) {
+	if !s.replay.held || !c.cfg.auto() || c.cfg.Replay.HoldFlag == "" || !c.isMonitored(s.replay.pkg) {
 		return ways
 	}
 	var near, far []replay
@@ -53,7 +53,7 @@ func (c *campaign) waysToReplay(s *shown) []replay {
 
 // isMonitored reports whether the tests of a package run with the monitor.
 func (c *campaign) isMonitored(pkg string) bool {
-	return slices.ContainsFunc(c.cfg.Binaries, func(b build.Binary) bool { return b.Package == pkg && b.Monitored })
+	return slices.ContainsFunc(c.cfg.Tests.Binaries, func(b build.Binary) bool { return b.Package == pkg && b.Monitored })
 }
 
 // placesToPause lists the acquisitions of locks and the monitored accesses in the packages of the goroutines that a

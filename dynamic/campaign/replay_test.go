@@ -27,7 +27,7 @@ func TestReplaysAreTried(t *testing.T) {
 		hits, runs int
 	}{{"1-2\n\n", 3, 3, 3}, {"\n1-2", 3, 0, selections}, {"1-2\n\n", 1, 1, 1}} {
 		cfg := config(t, scripted(tt.script), threeSites(t))
-		cfg.Runs, cfg.Replays, cfg.OnlyFlag = 2, tt.replays, "-only"
+		cfg.Runs, cfg.Replay.Tries, cfg.Replay.OnlyFlag = 2, tt.replays, "-only"
 		var tried []string
 		cfg.Progress = func(e Event) {
 			if e.Kind == Replaying {
@@ -48,7 +48,7 @@ func TestReplaysAreTried(t *testing.T) {
 // Findings of one command share its runs, of which those that chose it do not count towards the rate.
 func TestReplaysAreShared(t *testing.T) {
 	r, with, without := replay{pkg: "m"}, &tally{}, &tally{}
-	c := &campaign{cfg: &Config{}, replayed: map[replay][]*tally{r: {with, without, without, with}}}
+	c := &campaign{cfg: &settings{}, replayed: map[replay][]*tally{r: {with, without, without, with}}}
 	s := &shown{again: func(seen *tally) bool { return seen == with }}
 	if hits, runs := c.tryReplay(t.Context(), s, r, 0, selections, 1); hits != 1 || runs != 1 {
 		t.Errorf("chosen by %d of %d runs, want 1 of 1", hits, runs)
@@ -64,10 +64,11 @@ func TestReplayCommand(t *testing.T) {
 	seen := newTally(sectionPlan(plan.LoadAndStore), nil)
 	seen.begin(4, 7, nil, nil)
 	seen.add("m", 1000, []evidence.Record{splitRecord(true)}, &testproc.Process{Outcome: Passed}, t.Errorf)
-	cfg := &Config{
-		Workspace: &build.Workspace{Module: &build.Module{Path: "m", Root: "/m"}}, Plan: seen.plan, OnlyFlag: "-only",
-		ReplayFlags: []string{"-sections=ai", "-whole"}, Budget: 50, Prob: 900,
-		TestFlags: []string{"-test.short=true", "-addr", "a b"},
+	cfg := &Settings{
+		Program: Program{&build.Workspace{Module: &build.Module{Path: "m", Root: "/m"}}, seen.plan},
+		Replay:  Replay{OnlyFlag: "-only", Flags: []string{"-sections=ai", "-whole"}},
+		Noise:   Noise{Budget: 50, Prob: 900},
+		Tests:   Tests{Flags: []string{"-test.short=true", "-addr", "a b"}},
 	}
 	all, _ := seen.findings(cfg, nil, nil)
 	f := all[0]
@@ -97,7 +98,8 @@ func TestWaysToReplay(t *testing.T) {
 	fatal := &finding.Finding{
 		Accesses: []finding.Access{send}, Evidence: &finding.Evidence{Error: "send on closed channel"},
 	}
-	if r := replayOf(&Config{Workspace: &build.Workspace{Module: &build.Module{}}}, 0, nil, fatal); r.only != "" {
+	cfg := &Settings{Program: Program{Workspace: &build.Workspace{Module: &build.Module{}}}}
+	if r := replayOf(cfg, 0, nil, fatal); r.only != "" {
 		t.Errorf("an error of the runtime needs no noise, but gets it at %s", r.only)
 	}
 }
@@ -123,7 +125,7 @@ func TestDeadlockIsHeld(t *testing.T) {
 	} {
 		f := &finding.Finding{Accesses: tt.accesses}
 		f.Evidence = &finding.Evidence{Blocked: deadlock.Blocked, Holders: tt.holders}
-		r := replayOf(&Config{Workspace: &build.Workspace{Module: &build.Module{}}}, 0, nil, f)
+		r := replayOf(&Settings{Program: Program{Workspace: &build.Workspace{Module: &build.Module{}}}}, 0, nil, f)
 		if r.hold != tt.want {
 			t.Errorf("%d goroutines: held at %q, want %q", len(tt.accesses), r.hold, tt.want)
 		}
@@ -135,7 +137,7 @@ func TestDeadlockIsHeld(t *testing.T) {
 func TestWaysToReplayHang(t *testing.T) {
 	f := &finding.Finding{Accesses: []finding.Access{{Mode: finding.Receive}}}
 	f.Evidence = &finding.Evidence{Blocked: "chan receive", Seed: 4}
-	cfg := &Config{Workspace: &build.Workspace{Module: &build.Module{}}}
+	cfg := &Settings{Program: Program{Workspace: &build.Workspace{Module: &build.Module{}}}}
 	for _, tt := range []struct {
 		strength int
 		windows  map[string]time.Duration
@@ -170,13 +172,13 @@ func TestHangIsReplayedWithPauses(t *testing.T) {
 	site := func(pkg, function string, line int) plan.Site {
 		return plan.Site{Package: pkg, Function: function, File: "a.go", Line: line, Column: 2, Decision: plan.Monitor}
 	}
-	cfg := &Config{
-		Workspace: &build.Workspace{Module: &build.Module{}}, HoldFlag: "-hold",
-		Plan: &plan.Plan{Sites: []plan.Site{
+	cfg := &settings{Settings: Settings{
+		Program: Program{&build.Workspace{Module: &build.Module{}}, &plan.Plan{Sites: []plan.Site{
 			site("m", "Signal", 3), site("m", "Wait", 9), site("m", "Wait", 9), site("other", "Wait", 20),
-		}},
-		Binaries: []build.Binary{{Package: "m", Monitored: true}},
-	}
+		}}},
+		Tests:  Tests{Binaries: []build.Binary{{Package: "m", Monitored: true}}},
+		Replay: Replay{HoldFlag: "-hold"},
+	}}
 	f := &finding.Finding{
 		Accesses: []finding.Access{{
 			Goroutine: &finding.Goroutine{Stack: []finding.Frame{{Function: "m.Wait", File: "a.go"}}},
@@ -184,7 +186,7 @@ func TestHangIsReplayedWithPauses(t *testing.T) {
 		Evidence: &finding.Evidence{Blocked: "sync.Cond.Wait", Seed: 7, Test: "m"},
 	}
 	c := &campaign{cfg: cfg, seen: newTally(cfg.Plan, nil)}
-	s := &shown{Finding: f, replay: replayOf(cfg, 100, nil, f)}
+	s := &shown{Finding: f, replay: replayOf(&cfg.Settings, 100, nil, f)}
 	var got []string
 	for _, w := range c.waysToReplay(s) {
 		got = append(got, strings.TrimSpace(fmt.Sprintf("%d %d %s", w.seed, w.strength, w.pause)))
@@ -197,7 +199,7 @@ func TestHangIsReplayedWithPauses(t *testing.T) {
 	if !slices.Equal(got, want) {
 		t.Errorf("%q, want %q", got, want)
 	}
-	cfg.Binaries[0].Monitored = false
+	cfg.Tests.Binaries[0].Monitored = false
 	if ways := c.waysToReplay(s); len(ways) != 4 {
 		t.Errorf("without the monitor: %d ways, want 4", len(ways))
 	}
@@ -214,7 +216,7 @@ func TestReplayHasWindow(t *testing.T) {
 	seen.hold(1, map[uint32]time.Duration{2: 20 * time.Millisecond})
 	seen.race("m", 100, &evidence.Record{Kind: evidence.Race, A: side(1), B: side(2), Count: 1}, false)
 	ws := &build.Workspace{Module: &build.Module{Path: "m", Root: "/m"}}
-	found, _ := seen.findings(&Config{Workspace: ws, Plan: p, OnlyFlag: "-only"}, nil, nil)
+	found, _ := seen.findings(&Settings{Program: Program{ws, p}, Replay: Replay{OnlyFlag: "-only"}}, nil, nil)
 	if len(found) != 1 || !strings.Contains(found[0].Evidence.Replay, " -only=m.go:4:1@20000us,m.go:3:1 ") {
 		t.Fatalf("%d findings, want one held at m.go:4 for 20 ms: %+v", len(found), found[0].Evidence)
 	}
@@ -244,7 +246,7 @@ func TestOneRaceIsOneFinding(t *testing.T) {
 		seen.add("m", 100, records, &testproc.Process{Outcome: Passed}, t.Errorf)
 	}
 	ws := &build.Workspace{Module: &build.Module{Path: "m", Root: "/m"}}
-	found, _ := seen.findings(&Config{Workspace: ws, Plan: p}, nil, nil)
+	found, _ := seen.findings(&Settings{Program: Program{ws, p}}, nil, nil)
 	if len(found) != 2 {
 		t.Fatalf("%d findings, want one for the lines 3 and 7 and one for 3 and 9", len(found))
 	}
@@ -263,7 +265,7 @@ func TestReplayOfHang(t *testing.T) {
 		"func TestTwice(*testing.T) {\n\tvar mu sync.Mutex\n\tmu.Lock()\n\tmu.Lock()\n}\n"
 	cfg := config(t, module, nil)
 	for _, flags := range [][]string{nil, {"-test.run=Twice|Other"}} {
-		cfg.Runs, cfg.Seed, cfg.Replays, cfg.TestFlags, cfg.Dir = 1, 1, 2, flags, t.TempDir()
+		cfg.Runs, cfg.Seed, cfg.Replay.Tries, cfg.Tests.Flags, cfg.Tests.Dir = 1, 1, 2, flags, t.TempDir()
 		r := campaignOf(t, cfg)
 		if len(r.Findings) != 1 || r.Findings[0].Evidence.ReplayHits != 2 {
 			t.Errorf("flags %q: %d findings, want one that 2 of 2 replays show: %+v", flags, len(r.Findings), r.Findings)

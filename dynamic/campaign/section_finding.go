@@ -14,7 +14,7 @@ import (
 
 // sectionFinding makes the finding of a section that was split.
 func (t *tally) sectionFinding(
-	cfg *Config, section *plan.Section, seen *splitSeen, plain map[string]*PackageResult,
+	cfg *Settings, section *plan.Section, seen *splitSeen, plain map[string]*PackageResult,
 ) *finding.Finding {
 	best := &seen.best
 	entry, remote, end := t.access(cfg, best.split.Entry), t.access(cfg, best.split.Remote), t.endOf(cfg, section, best)
@@ -86,7 +86,7 @@ func (s *sighting) pattern(p *plan.Plan, section *plan.Section) string {
 }
 
 // endOf returns the access that ended the section, or the panic that did.
-func (t *tally) endOf(cfg *Config, section *plan.Section, s *sighting) finding.Access {
+func (t *tally) endOf(cfg *Settings, section *plan.Section, s *sighting) finding.Access {
 	if s.panicked == nil {
 		end := t.access(cfg, s.split.End)
 		i := slices.IndexFunc(section.Ends, func(e plan.End) bool { return e.Site == s.split.End.Site })

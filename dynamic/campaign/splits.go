@@ -142,8 +142,8 @@ func (s *sighting) in() string {
 // opened returns the sections that run n opens, and those that it leaves alone
 // since they are proven broken: noise teaches nothing new there.
 func (c *campaign) opened(n int) (open, resting []uint32) {
-	for _, id := range arm.Sections(c.cfg.Plan, c.cfg.Only) {
-		if !c.cfg.Repeat && n%2 == 0 && c.seen.proven[id] {
+	for _, id := range arm.Sections(c.cfg.Plan, c.cfg.Noise.Only) {
+		if !c.cfg.Noise.Repeat && n%2 == 0 && c.seen.proven[id] {
 			resting = append(resting, id)
 		} else {
 			open = append(open, id)

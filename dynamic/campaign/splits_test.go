@@ -69,7 +69,7 @@ func findingBeside(
 		p := &testproc.Process{Outcome: outcome, Output: []byte(output), Crash: []byte(output)}
 		seen.add("m", 100, records(i+1), p, t.Errorf)
 	}
-	cfg := &Config{Workspace: &build.Workspace{Module: &build.Module{Path: "m", Root: "/m"}}, Plan: p}
+	cfg := &Settings{Program: Program{&build.Workspace{Module: &build.Module{Path: "m", Root: "/m"}}, p}}
 	found, claims := seen.findings(cfg, []PackageResult{{Package: "m", Plain: plain}}, nil)
 	if len(found) != 1 {
 		t.Fatalf("%d findings, want 1", len(found))
@@ -93,7 +93,9 @@ func TestHarmlessSplits(t *testing.T) {
 			r.Split.Serial = !harmful || run != 2
 			seen.add("m", 100, []evidence.Record{r}, &testproc.Process{Outcome: Passed}, t.Errorf)
 		}
-		cfg := &Config{Workspace: &build.Workspace{Module: &build.Module{Path: "m", Root: "/m"}}, Plan: seen.plan}
+		cfg := &Settings{Program: Program{
+			&build.Workspace{Module: &build.Module{Path: "m", Root: "/m"}}, seen.plan,
+		}}
 		found, _ := seen.findings(cfg, []PackageResult{{Package: "m", Plain: Passed}}, nil)
 		if (len(found) != 0) != harmful {
 			t.Errorf("%d findings where one of the splits may do harm: %v", len(found), harmful)

@@ -74,7 +74,7 @@ func (c *campaign) runTests(
 func (c *campaign) awaitsTimer(p *testproc.Process) bool {
 	inHTTP, isServed := false, false
 	for _, g := range dump.Goroutines(string(p.Output)) {
-		b, ok := blockedIn(c.cfg, &evidence.LeakedGoroutine{Hang: true, Stack: g.Text})
+		b, ok := blockedIn(&c.cfg.Settings, &evidence.LeakedGoroutine{Hang: true, Stack: g.Text})
 		inner := ""
 		if len(b.goroutine.Stack) > 0 {
 			inner = b.goroutine.Stack[0].Function
@@ -108,7 +108,7 @@ func (c *campaign) waitsOf(p *testproc.Process) (places []string) {
 	}
 	var all []blocked
 	for _, g := range dump.Goroutines(string(p.Output)) {
-		b, ok := blockedIn(c.cfg, &evidence.LeakedGoroutine{Hang: true, Stack: g.Text})
+		b, ok := blockedIn(&c.cfg.Settings, &evidence.LeakedGoroutine{Hang: true, Stack: g.Text})
 		if ok && !g.Wakes() && !strings.HasPrefix(b.goroutine.Stack[0].Function, "testing.") {
 			all = append(all, b)
 		}

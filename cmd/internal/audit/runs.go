@@ -20,7 +20,6 @@ import (
 type RunOptions struct {
 	Built    *testrun.Built
 	Settings testrun.Settings // Runs and Seed are those of each package
-	Config   campaign.Config  // the options that are not in Settings
 	Deadline time.Time        // when the last run has to be over
 	Progress *progress.Reporter
 }
@@ -139,15 +138,15 @@ func (a *Audit) runPackage(ctx context.Context, o *RunOptions, b build.Binary, n
 		}
 		return kept
 	}
-	cfg := o.Config
-	cfg.Dir = filepath.Join(o.Built.Workspace.Dir, "evidence", p.name)
-	cfg.NameSkipped = true
-	cfg.Binaries = []build.Binary{b}
+	s.Tests.Dir = filepath.Join(o.Built.Workspace.Dir, "evidence", p.name)
+	s.Tests.NameSkipped = true
+	built := *o.Built
+	built.Binaries, built.Exact = []build.Binary{b}, nil
 	if before == 0 { // one such run of the same tests says it all
 		others := func(e build.Binary) bool { return e.Package != b.Package }
-		cfg.Exact = slices.DeleteFunc(slices.Clone(o.Built.Exact), others)
+		built.Exact = slices.DeleteFunc(slices.Clone(o.Built.Exact), others)
 	}
-	cfg.AfterRun = func(r *campaign.Result) campaign.Next {
+	s.AfterRun = func(r *campaign.Result) campaign.Next {
 		so := *r // the campaign goes on with its own
 		so.Packages = slices.Clone(r.Packages)
 		if keep(&so) != nil || time.Now().After(over) {
@@ -156,7 +155,7 @@ func (a *Audit) runPackage(ctx context.Context, o *RunOptions, b build.Binary, n
 		return campaign.GoOn
 	}
 	what := fmt.Sprintf("runs of %s (package %d of %d)", b.Package, n, total)
-	cfg.Progress = func(e campaign.Event) {
+	s.Progress = func(e campaign.Event) {
 		switch {
 		case e.Kind == campaign.RunStarted:
 			o.Progress.At(before+e.Run-1, before+e.Runs, what)
@@ -167,7 +166,7 @@ func (a *Audit) runPackage(ctx context.Context, o *RunOptions, b build.Binary, n
 				e.Elapsed.Round(time.Millisecond))
 		}
 	}
-	r, err := o.Built.Campaign(ctx, s, cfg)
+	r, err := built.Campaign(ctx, s)
 	if kept != nil {
 		return false, kept
 	}

@@ -82,8 +82,8 @@ func (o *auditOptions) declare(fs *flag.FlagSet) {
 }
 
 func (o *auditOptions) run(c *call) int {
-	asked := o.seed // 0 unless the command line has it
-	o.choose()
+	asked := o.set.Seed // 0 unless the command line has it
+	o.choose(c)
 	if err := o.acceptFlags.check(c); err != nil {
 		return c.usageOf(err)
 	}
@@ -100,7 +100,7 @@ func (o *auditOptions) run(c *call) int {
 	}
 	defer c.closeLater(a)
 	if before := a.Seed(); asked == 0 && before != 0 {
-		o.seed = before // the plan depends on it
+		o.set.Seed = before // the plan depends on it
 	}
 	return (&auditing{
 		auditOptions: o, call: c, audit: a, flags: flags, asked: asked, deadline: time.Now().Add(o.time),
@@ -166,7 +166,7 @@ func (a *auditing) begin() (*planner.Planned, error) {
 		return nil, err
 	}
 	p.Programs = true // a finding that tests cannot reach may still concern a main function
-	p.Tests, p.Turn, p.BuildFlags = true, a.seed, append(p.BuildFlags, a.flags.Build...)
+	p.Tests, p.Turn, p.BuildFlags = true, a.set.Seed, append(p.BuildFlags, a.flags.Build...)
 	a.plan = p
 	ctx, cancel := context.WithDeadlineCause(a.ctx, a.deadline, errBudget)
 	defer cancel()
@@ -185,7 +185,7 @@ func (a *auditing) begin() (*planner.Planned, error) {
 	}
 	in := audit.InputsOf(pl.Module, version(), fmt.Sprint(a.packages, a.buildFlags(), a.flags, a.planFlags, a.asked))
 	unfinished := a.audit.Seed() != 0
-	resumed, err := a.audit.Begin(in, a.seed, time.Now())
+	resumed, err := a.audit.Begin(in, a.set.Seed, time.Now())
 	switch {
 	case err != nil:
 		return nil, err
@@ -203,8 +203,10 @@ var errBudget = errors.New("the budget ended before the first run: name fewer pa
 func (a *auditing) tests(pl *planner.Planned) error {
 	ctx, cancel := context.WithDeadline(a.ctx, a.deadline)
 	defer cancel()
-	s := a.settings(a.call)
-	s.Vet, s.Exact = a.flags.Vet, true
+	s := a.set
+	s.Vet, s.First = a.flags.Vet, true
+	s.Tests.Flags, s.Tests.Timeout = a.flags.Binary, a.flags.Timeout
+	s.Replay = campaign.Replay{OnlyFlag: "-only", HoldFlag: "-hold", Flags: a.replayFlags(), Tries: defaultReplays}
 	built, err := testrun.Build(ctx, a.progress, pl, s)
 	if built != nil {
 		a.done = &testrun.Done{Built: built, Result: new(campaign.Result)}
@@ -226,8 +228,6 @@ func (a *auditing) tests(pl *planner.Planned) error {
 		testrun.InWords(left*3/4), testrun.InWords(left/4))
 	a.ran, err = a.audit.Runs(a.ctx, audit.RunOptions{
 		Built: built, Settings: s, Progress: a.progress, Deadline: a.deadline.Add(-left / 4),
-		Config: campaign.Config{TestFlags: a.flags.Binary, Timeout: a.flags.Timeout, OnlyFlag: "-only", HoldFlag: "-hold",
-			ReplayFlags: a.replayFlags(), Replays: defaultReplays},
 	})
 	if err != nil {
 		return err
@@ -243,7 +243,7 @@ func (a *auditing) fill(r *report.Report, pl *planner.Planned) *testrun.Results 
 		r.Findings, r.Problems = pl.Vet.Findings, append(r.Problems, pl.Vet.Problems...)
 		return &testrun.Results{Joined: pl.Vet.Findings}
 	}
-	shown := &testrun.Results{Done: a.done, Suspected: true, Runs: a.runs, NoiseFails: a.failOn.noise}
+	shown := &testrun.Results{Done: a.done, Suspected: true, Runs: a.set.Runs, NoiseFails: a.failOn.noise}
 	a.warn(shown.Fill(a.ctx, r)...)
 	if a.ran != nil {
 		r.Problems = append(r.Problems, a.ran.Problems...)
@@ -261,7 +261,7 @@ func (a *auditing) patch(r *report.Report, pl *planner.Planned, shown *testrun.R
 	p := a.plan
 	p.Whole = false // a patch concerns one variable
 	o := trial.Options{
-		Plan: p, Settings: a.settings(a.call), Flags: a.flags, Module: pl.Module, Findings: r.Findings, Known: shown.Joined,
+		Plan: p, Settings: a.set, Flags: a.flags, Module: pl.Module, Findings: r.Findings, Known: shown.Joined,
 		Dir: r.Dir, Depth: a.verify,
 	}
 	if a.ran != nil {

@@ -208,7 +208,6 @@ func TestVersion(t *testing.T) {
 // Every command that runs tests holds goroutines in all cases, unless -prob says otherwise: audit has no such flag, and
 // held none by that.
 func TestHoldsInAllCases(t *testing.T) {
-	c, _, _ := newCall(t.Context())
 	holds := func(name string, declare func(*flag.FlagSet), o *campaignFlags, want int, args ...string) {
 		t.Helper()
 		fs := flag.NewFlagSet(name, flag.ContinueOnError)
@@ -216,7 +215,7 @@ func TestHoldsInAllCases(t *testing.T) {
 		if err := fs.Parse(args); err != nil {
 			t.Fatal(err)
 		}
-		if got := o.settings(c).Prob; got != want {
+		if got := o.set.Noise.Prob; got != want {
 			t.Errorf("%s %q: Prob %d, want %d", name, args, got, want)
 		}
 	}

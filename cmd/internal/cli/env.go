@@ -423,7 +423,7 @@ func (o *reportOptions) report(c *call, dir string, failed bool) int {
 	d := &testrun.Done{Built: &testrun.Built{
 		Planned: &planner.Planned{Vet: vet, Beside: rec.Beside, Module: ws.Module, Plan: rec.Plan}, Workspace: ws,
 	}}
-	if d.Result, err = campaign.Gather(campaign.Config{Workspace: ws, Plan: rec.Plan}, rec.Locks,
+	if d.Result, err = campaign.Gather(campaign.Program{Workspace: ws, Plan: rec.Plan}, rec.Locks,
 		filepath.Join(dir, evidenceName)); err != nil {
 		return c.failed(err)
 	}

@@ -152,7 +152,7 @@ func (o *fixOptions) fit() error { return o.campaignFlags.fit() }
 func (o *fixOptions) probe() error { return probe(o.out) }
 
 func (o *fixOptions) run(c *call) int {
-	o.choose()
+	o.choose(c)
 	if err := cmp.Or(o.probe(), o.acceptFlags.check(c)); err != nil {
 		return c.usageOf(err)
 	}
@@ -183,9 +183,9 @@ func (o *fixOptions) run(c *call) int {
 		r.Findings = slices.DeleteFunc(r.Findings, func(f *finding.Finding) bool { return !slices.Contains(o.codes, f.Code) })
 	}
 	// Then the patches, each tried with a plan made as the first one was.
-	p.Tests, p.Turn, p.BuildFlags = true, o.seed, append(p.BuildFlags, flags.Build...)
+	p.Tests, p.Turn, p.BuildFlags = true, o.set.Seed, append(p.BuildFlags, flags.Build...)
 	patches, err := trial.Patch(c.ctx, trial.Options{
-		Plan: p, Settings: o.settings(c), Flags: flags, Module: found.planned.Module, Before: found.before,
+		Plan: p, Settings: o.set, Flags: flags, Module: found.planned.Module, Before: found.before,
 		Findings: r.Findings, Known: found.known, Dir: r.Dir, Depth: o.verify, Drafts: o.drafts, Budget: o.time,
 	})
 	c.progress.Clear()
@@ -228,8 +228,9 @@ func (o *fixOptions) find(c *call, p planner.Options, flags testflags.Flags) (*f
 	if o.from != "" {
 		return o.read(c, p)
 	}
-	m := monitored{campaignFlags: o.campaignFlags, flags: flags, engine: engineAuto, replayFlags: o.replayFlags()}
-	d, err := m.run(c, p, c.stderr)
+	run := o.campaignFlags
+	run.set.Replay.Flags = o.replayFlags()
+	d, err := run.carryOut(c, p, flags, nil, c.stderr)
 	if d == nil || err != nil {
 		if d == nil {
 			return nil, err
@@ -239,7 +240,7 @@ func (o *fixOptions) find(c *call, p planner.Options, flags testflags.Flags) (*f
 	r := c.newReport("fix", d.Planned.Module.Root, d.Planned.Module.Path)
 	// Tests that always fail show a suspected bug if they pass with its patch.
 	mayFail := func(f *finding.Finding) bool { return o.verify == trial.Full && trial.MayFailTests(f, d.Result) }
-	shown := &testrun.Results{Done: d, Suspected: o.suspected, Runs: o.runs, NoiseFails: o.failOn.noise,
+	shown := &testrun.Results{Done: d, Suspected: o.suspected, Runs: o.set.Runs, NoiseFails: o.failOn.noise,
 		Always: func(f *finding.Finding) bool { return trial.StandsInSource(f) || mayFail(f) }}
 	c.warn(shown.Fill(c.ctx, r)...)
 	return &found{report: r, planned: d.Planned, before: d.Result, known: shown.Joined, testsFail: o.testsFail(d),

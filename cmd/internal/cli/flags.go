@@ -152,14 +152,18 @@ func (k sectionKinds) sources() atomicsets.Sources {
 
 // campaignFlags say how the tests are run.
 type campaignFlags struct {
-	runs     int
-	runsSet  bool // the command line has it; check chooses otherwise
-	seed     uint64
-	budget   int
-	strength int
-	prob     int // as of campaign.Config: 0 holds always
+	set     testrun.Settings
+	runsSet bool   // the command line has it; check chooses otherwise
+	engine  string // "" is auto
+	noisePlaces
+}
+
+// noisePlaces are where noise is made, by flags that are read with the plan.
+type noisePlaces struct {
 	schedule string
-	depth    int // of DrFinder's stacks
+	depth    int    // of DrFinder's stacks
+	only     string // with commas between
+	hold     string // the same
 }
 
 const (
@@ -169,10 +173,10 @@ const (
 )
 
 func (o *campaignFlags) declare(fs *flag.FlagSet) {
-	fs.IntVar(&o.budget, "budget", 0, "let noise take at most this `percent` of the time that the tests take without "+
-		"it:\n"+
+	fs.IntVar(&o.set.Noise.Budget, "budget", 0, "let noise take at most this `percent` of the time that the tests "+
+		"take without it:\n"+
 		"200, the default, is twice that time; at most 10000. It has all runs made: -runs says how many")
-	within(fs, "budget", &o.budget, 0, maxBudget, "a percentage")
+	within(fs, "budget", &o.set.Noise.Budget, 0, maxBudget, "a percentage")
 	o.declareNoise(fs)
 }
 
@@ -180,17 +184,19 @@ func (o *campaignFlags) declare(fs *flag.FlagSet) {
 func (o *campaignFlags) declareNoise(fs *flag.FlagSet) {
 	o.declareRuns(fs)
 	fs.Func("prob", "hold a goroutine in this `number` of 1000 cases in which it could be held (default 1000); with 0, "+
-		"only\nwhere -only, -hold or the auto schedule has planned it", func(s string) (err error) {
-		if o.prob, err = strconv.Atoi(s); err != nil || o.prob < 0 || o.prob > allCases {
+		"only\nwhere -only, -hold or the auto schedule has planned it", func(s string) error {
+		n, err := strconv.Atoi(s)
+		if err != nil || n < 0 || n > allCases {
 			return fmt.Errorf("want a number up to %d", allCases)
 		}
-		// As a campaign has it, so that a command without the flag holds in all cases.
-		switch o.prob {
+		// As a campaign has it: 0 holds in all cases.
+		switch n {
 		case 0:
-			o.prob = -1
+			n = -1
 		case allCases:
-			o.prob = 0
+			n = 0
 		}
+		o.set.Noise.Prob = n
 		return nil
 	})
 	fs.StringVar(&o.schedule, "schedule", autoSchedule, "the `schedule` says where goroutines are held: auto (at "+
@@ -206,10 +212,10 @@ func (o *campaignFlags) declareNoise(fs *flag.FlagSet) {
 	fs.IntVar(&o.depth, "depth", 0, "let drfinder look at this `number` of functions on the stack for those that lead "+
 		"to a lock\n(default 12)")
 	within(fs, "depth", &o.depth, 0, maxDepth, "a number of functions")
-	fs.IntVar(&o.strength, "strength", 0, "hold goroutines for about this many `microseconds` (default: varied from "+
-		"run to run);\n"+
+	fs.IntVar(&o.set.Noise.Strength, "strength", 0, "hold goroutines for about this many `microseconds` (default: "+
+		"varied from run to run);\n"+
 		"where the auto schedule knows how far two accesses are apart, it holds for that long")
-	within(fs, "strength", &o.strength, 0, maxStrength, "microseconds")
+	within(fs, "strength", &o.set.Noise.Strength, 0, maxStrength, "microseconds")
 }
 
 // refuse makes a flag that is declared already refuse the values in which fault finds one, wherever they stand: on
@@ -250,15 +256,15 @@ func (t tested) Set(s string) error {
 func (o *campaignFlags) declareRuns(fs *flag.FlagSet) {
 	fs.Func("runs", fmt.Sprintf("make `n` runs (default %d)", defaultRuns), func(s string) (err error) {
 		o.runsSet = true
-		switch o.runs, err = strconv.Atoi(s); {
+		switch o.set.Runs, err = strconv.Atoi(s); {
 		case err != nil:
 			return errors.New("want a number, such as 20")
-		case o.runs < 1:
+		case o.set.Runs < 1:
 			return errors.New("at least one run is needed")
 		}
 		return nil
 	})
-	declareSeed(fs, &o.seed)
+	declareSeed(fs, &o.set.Seed)
 }
 
 func declareSeed(fs *flag.FlagSet, seed *uint64) {
@@ -291,11 +297,12 @@ func (o *campaignFlags) fit() error {
 }
 
 // choose chooses the seed and the number of runs unless the user has.
-func (o *campaignFlags) choose() {
+func (o *campaignFlags) choose(c *call) {
+	o.set.Verbose = c.verbose
 	if !o.runsSet {
-		o.runs = defaultRuns
+		o.set.Runs = defaultRuns
 	}
-	chooseSeed(&o.seed)
+	chooseSeed(&o.set.Seed)
 }
 
 // chooseSeed draws a seed unless the user has. It is short, since people type it.
@@ -314,11 +321,6 @@ func declareStrength(fs *flag.FlagSet, strength *int) {
 // choosesPlaces reports whether -schedule names places or variables.
 func (o *campaignFlags) choosesPlaces() bool {
 	return strings.HasPrefix(o.schedule, "location:") || strings.HasPrefix(o.schedule, "variable:")
-}
-
-func (o *campaignFlags) settings(c *call) testrun.Settings {
-	return testrun.Settings{Runs: o.runs, Seed: o.seed, Budget: o.budget, Strength: o.strength, Prob: o.prob,
-		Verbose: c.verbose}
 }
 
 // flagFault is the error about a flag that others exclude.

@@ -78,18 +78,10 @@ type testOptions struct {
 	acceptFlags
 	campaignFlags
 	planFlags
-	engine    string
-	memory    int // megabytes
-	rate      string
+	rate      string // set.Engine.Sampling is as rate and sample have it, once checked
 	sample    string
-	sampling  hb.Sampling // as rate and sample have it, once checked
-	predict   bool
-	only      string
-	hold      string
-	replays   int
 	suspected bool
 	record    string // file that the campaign is kept in, or empty
-	stopRate  float64
 	failFast  bool
 }
 
@@ -111,12 +103,12 @@ func (o *testOptions) declare(fs *flag.FlagSet) {
 		}
 		return nil
 	})
-	fs.IntVar(&o.memory, "hb-memory", 0, "let hb use about this many `megabytes` to remember accesses "+
+	fs.IntVar(&o.set.Engine.Memory, "hb-memory", 0, "let hb use about this many `megabytes` to remember accesses "+
 		"(default 4096);\n"+
 		"accesses that it has to forget are counted and reported")
-	within(fs, "hb-memory", &o.memory, 0, maxHBMemory, "megabytes")
+	within(fs, "hb-memory", &o.set.Engine.Memory, 0, maxHBMemory, "megabytes")
 	o.declareSampling(fs)
-	fs.BoolVar(&o.predict, "predict", false,
+	fs.BoolVar(&o.set.Engine.Predict, "predict", false,
 		"predict races that another order of the run of hb would show, and drive later runs\n"+
 			"to them; that run takes longer, and up to 128 MB of disk for a package")
 	o.declareSections(fs, defaultSections)
@@ -131,18 +123,18 @@ func (o *testOptions) declare(fs *flag.FlagSet) {
 			"another goroutine waits for the first; with a length such as @10ms, it is held before the\n"+
 			"lock, or the access, at the place for so long (@10ms/2: the second time that it comes\n"+
 			"there), and there is no other noise; replay commands use it")
-	fs.IntVar(&o.replays, "replays", defaultReplays,
+	fs.IntVar(&o.set.Replay.Tries, "replays", defaultReplays,
 		"try the replay command of each finding `n` times, in at most half the time of the runs")
-	within(fs, "replays", &o.replays, 0, math.MaxInt, "a number")
+	within(fs, "replays", &o.set.Replay.Tries, 0, math.MaxInt, "a number")
 	// The end of the campaign, and its record.
 	fs.StringVar(&o.record, "record", "", "keep all runs in this `file`, and continue those that it has of the same "+
 		"build and flags:\n"+
 		"completed runs are not repeated, and further ones begin with what is known;\n"+
 		"\"interlock campaign\" shows and merges such files")
-	fs.Float64Var(&o.stopRate, "stop-when", 0, "make no more runs once the last ones have shown fewer new findings a run "+
-		"than\nthis `rate`: 0.1 asks for 10 runs in a row without one; -runs is then 100 by default")
+	fs.Float64Var(&o.set.Stop.Rate, "stop-when", 0, "make no more runs once the last ones have shown fewer new "+
+		"findings a run than\nthis `rate`: 0.1 asks for 10 runs in a row without one; -runs is then 100 by default")
 	refuse(fs, "stop-when", func() error {
-		if o.stopRate < 0 || o.stopRate != 0 && o.stopRate < leastRate {
+		if o.set.Stop.Rate < 0 || o.set.Stop.Rate != 0 && o.set.Stop.Rate < leastRate {
 			return fmt.Errorf("want new findings a run, at least %v", leastRate)
 		}
 		return nil
@@ -162,7 +154,7 @@ func (o *testOptions) declareSampling(fs *flag.FlagSet) {
 		"lis those in loops, the more the longer a loop goes on; burst those in most calls of a\n"+
 		"function that is called often")
 	sampling := func() (err error) {
-		o.sampling, err = hb.ParseSampling(o.rate, o.sample)
+		o.set.Engine.Sampling, err = hb.ParseSampling(o.rate, o.sample)
 		return err
 	}
 	refuse(fs, "rate", sampling)
@@ -202,20 +194,20 @@ func (o *testOptions) fitEngine() error {
 		sampled = "rate"
 	}
 	switch {
-	case o.sampling == hb.Sampling{}:
+	case o.set.Engine.Sampling == hb.Sampling{}:
 	case o.engine != engineHB:
 		return misfit(sampled, "is for -engine=%s alone: add that, or leave it out", engineHB)
-	case o.predict:
+	case o.set.Engine.Predict:
 		return misfit("predict", "needs all accesses: leave -%s out", sampled)
 	}
 	switch o.engine {
 	case engineAuto:
 		return nil
 	case engineWatch, engineRace:
-		if o.memory != 0 {
+		if o.set.Engine.Memory != 0 {
 			return misfit("hb-memory", "means nothing to -engine=%s: leave it out", o.engine)
 		}
-		if o.predict {
+		if o.set.Engine.Predict {
 			return misfit("predict", "means nothing to -engine=%s, which leaves no trace: leave it out", o.engine)
 		}
 		if o.engine == engineWatch {
@@ -227,10 +219,10 @@ func (o *testOptions) fitEngine() error {
 		name string
 		set  bool
 	}{
-		{"budget", o.budget != 0}, {"prob", o.prob != 0},
-		{"strength", o.strength != 0 && o.schedule == autoSchedule},
+		{"budget", o.set.Noise.Budget != 0}, {"prob", o.set.Noise.Prob != 0},
+		{"strength", o.set.Noise.Strength != 0 && o.schedule == autoSchedule},
 		{"only", o.only != ""}, {"hold", o.hold != ""}, {"deps", len(o.deps) > 0}, {"whole", o.whole},
-		{"sections", o.sections != defaultSections}, {"replays", o.replays != defaultReplays},
+		{"sections", o.sections != defaultSections}, {"replays", o.set.Replay.Tries != defaultReplays},
 	} {
 		if flag.set {
 			return misfit(flag.name, "means nothing to -engine=%s, which instruments all, makes no noise but that of "+
@@ -241,18 +233,18 @@ func (o *testOptions) fitEngine() error {
 }
 
 func (o *testOptions) run(c *call) int {
-	isSeeded := o.seed != 0
+	isSeeded := o.set.Seed != 0
 	isExact := o.engine == engineHB || o.engine == engineRace
 	switch {
 	case o.runsSet:
-	case o.stopRate > 0:
-		o.runs, o.runsSet = defaultMostRuns, true
+	case o.set.Stop.Rate > 0:
+		o.set.Runs, o.runsSet = defaultMostRuns, true
 	case isExact && o.schedule == autoSchedule: // runs without noise are alike
-		o.runs, o.runsSet = 1, true
+		o.set.Runs, o.runsSet = 1, true
 	}
 	// A number of runs, a share of the time for noise and a record each ask for all of them.
-	bounded := !o.runsSet && o.budget == 0 && o.record == ""
-	o.choose()
+	o.set.Bounded = !o.runsSet && o.set.Noise.Budget == 0 && o.record == ""
+	o.choose(c)
 	if err := cmp.Or(o.probe(), o.acceptFlags.check(c)); err != nil {
 		return c.usageOf(err)
 	}
@@ -260,7 +252,7 @@ func (o *testOptions) run(c *call) int {
 	if code != exitClean {
 		return code
 	}
-	kept, err := o.openRecord(c, flags, isSeeded)
+	err := o.openRecord(c, flags, isSeeded)
 	if err != nil {
 		return c.usage("-record %v", err)
 	}
@@ -278,16 +270,12 @@ func (o *testOptions) run(c *call) int {
 	}
 	p.KeepGuarded = o.only != "" || o.choosesPlaces()
 	// Then plan, build and run.
-	m := monitored{
-		campaignFlags: o.campaignFlags, flags: flags, engine: o.engine, memory: o.memory,
-		sampling: o.sampling, predict: o.predict,
-		only: o.only, hold: o.hold, replays: o.replays, replayFlags: o.replayFlags(),
-		record: kept, stopRate: o.stopRate, bounded: bounded,
-	}
+	o.set.Replay.Flags = o.replayFlags()
+	var fails failing
 	if o.failFast {
-		m.fails = func(pl *planner.Planned, r *campaign.Result) bool { return o.failsAlready(c, pl, r) }
+		fails = func(pl *planner.Planned, r *campaign.Result) bool { return o.failsAlready(c, pl, r) }
 	}
-	d, err := m.run(c, p, out)
+	d, err := o.carryOut(c, p, flags, fails, out)
 	if d != nil {
 		defer c.closeLater(d)
 	}
@@ -315,32 +303,27 @@ func (o *testOptions) run(c *call) int {
 // defaultMostRuns is how many runs a campaign makes at most that ends by the rate of new findings.
 const defaultMostRuns = 100
 
-// recording is a record that a campaign is kept in, if it is.
-type recording struct {
-	file     *record.Record
-	settings string // all settings that affect a run, except the build, the seed and the number of runs
-}
-
 // openRecord opens the file of -record, and takes over the seed of a campaign that has runs left unless the user
 // has chosen one: the plan may depend on it.
-func (o *testOptions) openRecord(c *call, flags testflags.Flags, isSeeded bool) (kept recording, err error) {
+func (o *testOptions) openRecord(c *call, flags testflags.Flags, isSeeded bool) (err error) {
 	if o.record == "" {
-		return kept, nil
+		return nil
 	}
-	if kept.file, err = record.Open(o.record); err != nil {
-		return kept, err
+	kept := &o.set.Keep
+	if kept.Record, err = record.Open(o.record); err != nil {
+		return err
 	}
-	c.closers = append(c.closers, kept.file)
-	kept.settings = fmt.Sprintf("%s engine=%s schedule=%s depth=%d budget=%d strength=%d prob=%d sections=%s deps=%q "+
+	c.closers = append(c.closers, kept.Record)
+	kept.Settings = fmt.Sprintf("%s engine=%s schedule=%s depth=%d budget=%d strength=%d prob=%d sections=%s deps=%q "+
 		"whole=%v only=%s hold=%s predict=%v rate=%s sample=%s hb-memory=%d replays=%d build=%q tests=%q timeout=%v",
-		version(), o.engine, o.schedule, o.depth, o.budget, o.strength, o.prob, o.sections, o.deps, o.whole,
-		o.only, o.hold, o.predict, o.rate, o.sample, o.memory, o.replays,
+		version(), o.engine, o.schedule, o.depth, o.set.Noise.Budget, o.set.Noise.Strength, o.set.Noise.Prob, o.sections,
+		o.deps, o.whole, o.only, o.hold, o.set.Engine.Predict, o.rate, o.sample, o.set.Engine.Memory, o.set.Replay.Tries,
 		append(c.buildFlags(), flags.Build...), flags.Binary, flags.Timeout)
-	seed, err := kept.file.Unfinished(kept.settings)
+	seed, err := kept.Record.Unfinished(kept.Settings)
 	if seed != 0 && !isSeeded {
-		o.seed = seed
+		o.set.Seed = seed
 	}
-	return kept, err
+	return err
 }
 
 // failsAlready reports whether the findings of a campaign so far fail the build.
@@ -399,25 +382,6 @@ func (c *call) cover(flags testflags.Flags, out io.Writer) error {
 	return nil
 }
 
-// monitored is a campaign as a command line asks for it.
-type monitored struct {
-	campaignFlags
-	flags       testflags.Flags
-	engine      string // "" is that of the monitor alone
-	memory      int    // of the happens-before engine, in megabytes
-	sampling    hb.Sampling
-	predict     bool
-	only        string   // places, with commas between
-	hold        string   // the same
-	replays     int      // of each finding
-	replayFlags []string // that a replay needs to have the same plan
-	record      recording
-	stopRate    float64
-	bounded     bool // fewer runs, where these would take long
-	// fails reports whether the findings so far end the campaign; nil never does.
-	fails func(*planner.Planned, *campaign.Result) bool
-}
-
 // testFlagsOf returns the flags of go test, those of GOFLAGS included. It reports the
 // error behind an exit code other than exitClean.
 func (c *call) testFlagsOf() (testflags.Flags, int) {
@@ -432,11 +396,16 @@ func (c *call) testFlagsOf() (testflags.Flags, int) {
 	return flags, exitClean
 }
 
-// run plans, builds and runs; the tests' own output goes to out. The result must be
+// failing reports whether the findings of a campaign so far end it; nil never does.
+type failing func(*planner.Planned, *campaign.Result) bool
+
+// carryOut plans, builds and runs; the tests' own output goes to out. The result must be
 // closed, also if there is an error.
-func (m *monitored) run(c *call, p planner.Options, out io.Writer) (*testrun.Done, error) {
-	p.Tests, p.Turn = true, m.seed
-	p.BuildFlags = append(p.BuildFlags, m.flags.Build...)
+func (o *campaignFlags) carryOut(
+	c *call, p planner.Options, flags testflags.Flags, fails failing, out io.Writer,
+) (*testrun.Done, error) {
+	p.Tests, p.Turn = true, o.set.Seed
+	p.BuildFlags = append(p.BuildFlags, flags.Build...)
 	pl, err := c.makePlan(p)
 	if err != nil {
 		return nil, err
@@ -444,46 +413,49 @@ func (m *monitored) run(c *call, p planner.Options, out io.Writer) (*testrun.Don
 	for _, s := range pl.Stale {
 		c.progress.Line("%s", s)
 	}
-	cfg := campaign.Config{
-		TestFlags: m.flags.Binary, Timeout: m.flags.Timeout,
-		OnlyFlag: "-only", HoldFlag: "-hold", ReplayFlags: m.replayFlags, Replays: m.replays,
-		ExactMemory: m.memory, Sampling: m.sampling, Predict: m.predict,
+	s := o.set
+	s.Tests.Flags, s.Tests.Timeout = flags.Binary, flags.Timeout
+	s.Replay.OnlyFlag, s.Replay.HoldFlag = "-only", "-hold"
+	if fails != nil {
+		s.Stop.Fails = func(r *campaign.Result) bool { return fails(pl, r) }
 	}
-	settings := m.settings(c)
-	settings.Record, settings.Kept, settings.Stop.Rate = m.record.file, m.record.settings, m.stopRate
-	settings.Bounded = m.bounded
-	if m.fails != nil {
-		settings.Stop.Fails = func(r *campaign.Result) bool { return m.fails(pl, r) }
+	if err := o.noisePlaces.in(pl, &s.Noise); err != nil {
+		return nil, err
 	}
+	if s.Engine.Race = o.engine == engineRace; s.Engine.Race || o.engine == engineHB {
+		return testrun.Exact(c.ctx, c.progress, pl, s, out)
+	}
+	s.Vet, s.First = flags.Vet, o.engine != engineWatch && o.only == "" && o.hold == ""
+	return testrun.Run(c.ctx, c.progress, pl, s, out)
+}
+
+// in sets where noise is made, by the plan.
+func (o *noisePlaces) in(pl *planner.Planned, noise *campaign.Noise) (err error) {
 	// The places of a schedule mean the same as those of -only.
 	place := func(place string) ([]uint32, error) { return sitesAt(pl, place) }
-	if cfg.Where, err = arm.ParseHeuristic(pl.Plan, m.schedule, place); err != nil {
-		return nil, misfit("schedule", "%s: %v; `interlock plan -sites` lists variables and places", m.schedule, err)
+	if noise.Where, err = arm.ParseHeuristic(pl.Plan, o.schedule, place); err != nil {
+		return misfit("schedule", "%s: %v; `interlock plan -sites` lists variables and places", o.schedule, err)
 	}
-	if m.depth != 0 {
-		cfg.Where.Functions = m.depth
+	if o.depth != 0 {
+		noise.Where.Functions = o.depth
 	}
-	if cfg.Race = m.engine == engineRace; cfg.Race || m.engine == engineHB {
-		return testrun.Exact(c.ctx, c.progress, pl, settings, cfg, out)
-	}
-	if m.only != "" {
-		at := func(place string) ([]uint32, error) { return sitesAt(pl, place) }
-		if cfg.Only, cfg.Windows, err = arm.WindowsAt(m.only, at); err != nil {
-			return nil, gocmd.Refuse("-only: "+err.Error(), "`interlock plan -sites` lists the places")
+	if o.only != "" {
+		if noise.Only, noise.Windows, err = arm.WindowsAt(o.only, place); err != nil {
+			return gocmd.Refuse("-only: "+err.Error(), "`interlock plan -sites` lists the places")
 		}
 	}
-	if m.hold != "" {
-		locks := func(place string) ([]uint64, error) { return locksAt(pl, place) }
-		between, pauses, err := arm.SplitPauses(m.hold, locks, place)
-		if err == nil && between != "" {
-			cfg.Hold, err = locks(between)
-		}
-		if cfg.Pauses = pauses; err != nil {
-			return nil, gocmd.Refuse("-hold: "+err.Error(), "name where locks are acquired, as findings do")
-		}
+	if o.hold == "" {
+		return nil
 	}
-	settings.Vet, settings.Exact = m.flags.Vet, m.engine == engineAuto && m.only == "" && m.hold == ""
-	return testrun.Run(c.ctx, c.progress, pl, settings, cfg, out)
+	locks := func(place string) ([]uint64, error) { return locksAt(pl, place) }
+	between, pauses, err := arm.SplitPauses(o.hold, locks, place)
+	if err == nil && between != "" {
+		noise.Hold, err = locks(between)
+	}
+	if noise.Pauses = pauses; err != nil {
+		return gocmd.Refuse("-hold: "+err.Error(), "name where locks are acquired, as findings do")
+	}
+	return nil
 }
 
 // sitesAt returns the sites at places, with commas between: relative to the root,

@@ -78,19 +78,17 @@ func (s *Stop) watcher(p *progress.Reporter, earlier []*campaign.Result) func(*c
 }
 
 // making makes the runs of a campaign.
-type making func(context.Context, Settings, campaign.Config) (*campaign.Result, error)
+type making func(context.Context, Settings) (*campaign.Result, error)
 
 // recorded makes the runs that the record of the settings does not have yet, and sets in d the results of all campaigns
 // of the same build and settings. Without a record it makes all runs.
-func (d *Done) recorded(
-	ctx context.Context, p *progress.Reporter, s Settings, cfg campaign.Config, run making,
-) (err error) {
+func (d *Done) recorded(ctx context.Context, p *progress.Reporter, s Settings, run making) (err error) {
 	d.Asked = s.Runs
-	if s.Record == nil {
+	if s.Keep.Record == nil {
 		if s.Stop.Rate > 0 || s.Stop.Fails != nil {
-			cfg.AfterRun = s.Stop.watcher(p, nil)
+			s.AfterRun = s.Stop.watcher(p, nil)
 		}
-		if d.Result, err = run(ctx, s, cfg); s.Stop.stopped {
+		if d.Result, err = run(ctx, s); s.Stop.stopped {
 			d.Asked = d.Result.Runs
 		} else if d.Result != nil {
 			d.Asked = max(d.Asked-d.Result.Unmade, d.Result.Runs) // short runs go on while they have shown nothing
@@ -101,14 +99,14 @@ func (d *Done) recorded(
 	if err != nil {
 		return err
 	}
-	now, past, err := s.Record.Begin(record.Description{
-		Module: d.Planned.Module.Path, Build: sum, Settings: s.Kept, Seed: s.Seed, Runs: s.Runs,
+	now, past, err := s.Keep.Record.Begin(record.Description{
+		Module: d.Planned.Module.Path, Build: sum, Settings: s.Keep.Settings, Seed: s.Seed, Runs: s.Runs,
 	})
 	if err != nil {
 		return err
 	}
 	// The campaigns of the past are made again from their records.
-	k := keeping{dir: d.Workspace.Dir, settings: s, config: cfg, run: run, results: map[string]*campaign.Result{}}
+	k := keeping{dir: d.Workspace.Dir, settings: s, run: run, results: map[string]*campaign.Result{}}
 	k.shown = func(r *campaign.Result) []*finding.Finding {
 		joined, _ := Join(ctx, d.Planned, r) // the report has the error
 		return slices.DeleteFunc(joined, func(f *finding.Finding) bool { return f.Evidence == nil })
@@ -140,37 +138,35 @@ func (d *Done) recorded(
 type keeping struct {
 	dir      string // for the evidence of all
 	settings Settings
-	config   campaign.Config
 	run      making
 	shown    func(*campaign.Result) []*finding.Finding // the findings of runs, as reports have them
 	results  map[string]*campaign.Result               // of those that were made again, by id
 	earlier  []*campaign.Result                        // the same, in order
 }
 
-// make makes the runs of a campaign that cfg describes, as far as it does not depend on c.
-func (k *keeping) make(ctx context.Context, c *record.Campaign, cfg campaign.Config) (*campaign.Result, error) {
-	s := k.settings
+// make makes the runs of a campaign of the settings, as far as these do not depend on c.
+func (k *keeping) make(ctx context.Context, c *record.Campaign, s Settings) (*campaign.Result, error) {
 	s.Seed, s.Runs = c.Seed, c.Runs
-	cfg.Record, cfg.Dir = c, filepath.Join(k.dir, "evidence", c.ID)
+	s.Tests.Record, s.Tests.Dir = c, filepath.Join(k.dir, "evidence", c.ID)
 	for _, id := range c.Earlier {
 		if r := k.results[id]; r != nil {
-			cfg.Before = append(cfg.Before, r)
+			s.Before = append(s.Before, r)
 		}
 	}
-	return k.run(ctx, s, cfg)
+	return k.run(ctx, s)
 }
 
 // again returns the result of a campaign of the past.
 func (k *keeping) again(ctx context.Context, c *record.Campaign) (*campaign.Result, error) {
-	cfg := k.config
-	cfg.Stdout, cfg.Progress = nil, nil
-	cfg.AfterRun = func(r *campaign.Result) campaign.Next {
+	s := k.settings
+	s.Tests.Stdout, s.Progress = nil, nil
+	s.AfterRun = func(r *campaign.Result) campaign.Next {
 		if r.Runs == c.Made {
 			return campaign.Enough
 		}
 		return campaign.GoOn
 	}
-	r, err := k.make(ctx, c, cfg)
+	r, err := k.make(ctx, c, s)
 	if err != nil {
 		return nil, err
 	}
@@ -182,14 +178,14 @@ func (k *keeping) again(ctx context.Context, c *record.Campaign) (*campaign.Resu
 func (k *keeping) goOn(
 	ctx context.Context, c *record.Campaign, next func(*campaign.Result) campaign.Next,
 ) (*campaign.Result, error) {
-	cfg := k.config
-	cfg.AfterRun = func(r *campaign.Result) campaign.Next {
+	s := k.settings
+	s.AfterRun = func(r *campaign.Result) campaign.Next {
 		if c.Unkept == nil {
 			c.Unkept = c.Found(r.Runs, k.shown(r))
 		}
 		return next(r)
 	}
-	r, err := k.make(ctx, c, cfg)
+	r, err := k.make(ctx, c, s)
 	// What the last runs and the searches behind them have shown is kept, after an interrupt as well.
 	if r == nil || c.Unkept != nil {
 		return r, err

@@ -27,19 +27,26 @@ import (
 
 // Settings are those of a campaign that users set with flags.
 type Settings struct {
-	Runs     int
-	Bounded  bool   // fewer runs, where these would take long
-	Seed     uint64 // of the first run; each further one adds 1
-	Budget   int    // percent of the plain time that noise may take; 0 is the default
-	Strength int    // microseconds; 0 varies from run to run
-	Prob     int    // of 1000; 0 is the default
-	Vet      string // as go test's -vet has it; "off" for none
-	Verbose  bool
-	Exact    bool // run the tests under the happens-before engine first, where it can
-	Stop     Stop
-	Record   *record.Record // keeps the campaign, unless it is nil
-	// Kept has all settings of a run except the build, the seed and the number of runs. It names the campaign.
-	Kept string
+	campaign.Series
+	Bounded bool // see campaign.Config
+	Tests   campaign.Tests
+	Noise   campaign.Noise
+	Replay  campaign.Replay
+	// Engine is the happens-before engine: of all runs, see [Exact], or of the one before the monitored runs, which First
+	// asks for, where it can be made.
+	Engine  campaign.Engine
+	First   bool
+	Vet     string // as go test's -vet has it; "off" for none
+	Verbose bool
+	Stop    Stop
+	Keep    Keep
+}
+
+// Keep is how a campaign is kept.
+type Keep struct {
+	Record *record.Record // nil keeps nothing
+	// Settings has all settings of a run except the build, the seed and the number of runs. It names the campaign.
+	Settings string
 }
 
 // Built is a plan with its tests built.
@@ -86,11 +93,11 @@ func (b *Built) Close() error {
 	return nil
 }
 
-// Run carries out the plan pl. cfg has the options that are not in the settings. The
-// tests' own output goes to out, if that is not nil. The result must be closed, also
+// Run carries out the plan pl. The tests' own output goes to out, if that is not nil. The result must be closed, also
 // if there is an error.
-func Run(ctx context.Context, p *progress.Reporter, pl *planner.Planned, s Settings, cfg campaign.Config,
-	out io.Writer) (*Done, error) {
+func Run(
+	ctx context.Context, p *progress.Reporter, pl *planner.Planned, s Settings, out io.Writer,
+) (*Done, error) {
 	defer p.Working("preparing the instrumented build")()
 	b, err := Build(ctx, p, pl, s)
 	if b == nil {
@@ -100,12 +107,8 @@ func Run(ctx context.Context, p *progress.Reporter, pl *planner.Planned, s Setti
 	if err != nil {
 		return d, err
 	}
-	cfg.Progress = watch(p, s.Verbose)
-	if out != nil {
-		cfg.Stdout = &interleaved{p, out}
-		reportTimeout(p, &cfg, s.Verbose, "noise takes")
-	}
-	err = d.recorded(ctx, p, s, cfg, b.Campaign)
+	s.show(p, out, "noise takes")
+	err = d.recorded(ctx, p, s, b.Campaign)
 	if r := d.Result; err == nil && s.Bounded && !r.Interrupted && r.PerRun > 0 && showsMoreByRuns(d) {
 		p.Line("%s", moreRuns(d.Result, s.Runs))
 	}
@@ -137,7 +140,16 @@ func InWords(d time.Duration) string {
 	return fmt.Sprintf("%d min", int(d.Round(time.Minute).Minutes()))
 }
 
-// Build builds the tests of the plan pl. It uses Vet, Exact and Verbose of s. The caller closes the result in any case.
+// show has the campaign show its progress, and the output of the tests if out is not nil. takes is why it takes time.
+func (s *Settings) show(p *progress.Reporter, out io.Writer, takes string) {
+	s.Progress = watch(p, s.Verbose)
+	if out != nil {
+		s.Tests.Stdout = &interleaved{p, out}
+		s.reportTimeout(p, takes)
+	}
+}
+
+// Build builds the tests of the plan pl. It uses Vet, First and Verbose of s. The caller closes the result in any case.
 func Build(ctx context.Context, p *progress.Reporter, pl *planner.Planned, s Settings) (*Built, error) {
 	defer p.Working("preparing the instrumented build")()
 	ws, err := build.Prepare(ctx, pl.Module, pl.Plan)
@@ -156,7 +168,7 @@ func Build(ctx context.Context, p *progress.Reporter, pl *planner.Planned, s Set
 			return b, err
 		}
 	}
-	if s.Exact {
+	if s.First {
 		if b.Exact, err = b.buildExact(ctx, p); err != nil {
 			return b, err
 		}
@@ -171,15 +183,14 @@ func Build(ctx context.Context, p *progress.Reporter, pl *planner.Planned, s Set
 	return b, nil
 }
 
-// Campaign runs the tests of cfg.Binaries, or all that were built if there are none. cfg has the options that are not
-// in the settings.
-func (b *Built) Campaign(ctx context.Context, s Settings, cfg campaign.Config) (*campaign.Result, error) {
-	if cfg.Binaries == nil {
-		cfg.Binaries, cfg.Exact = b.Binaries, b.Exact
-	}
-	cfg.Workspace, cfg.Plan, cfg.Runs, cfg.Bounded = b.Workspace, b.Planned.Plan, s.Runs, s.Bounded
-	cfg.Seed, cfg.Budget, cfg.Strength, cfg.Prob = s.Seed, s.Budget, s.Strength, s.Prob
-	return campaign.Run(ctx, cfg)
+// Campaign runs the tests that were built.
+func (b *Built) Campaign(ctx context.Context, s Settings) (*campaign.Result, error) {
+	s.Tests.Binaries = b.Binaries
+	return campaign.Run(ctx, campaign.Config{
+		Program: campaign.Program{Workspace: b.Workspace, Plan: b.Planned.Plan},
+		Tests:   s.Tests, Noise: s.Noise, Replay: s.Replay, Series: s.Series, Bounded: s.Bounded,
+		First: campaign.First{Binaries: b.Exact, Memory: s.Engine.Memory, Predict: s.Engine.Predict},
+	})
 }
 
 // buildExact builds the tests under the happens-before engine. Where that does not work, it says why, and returns
@@ -203,43 +214,40 @@ func (b *Built) buildExact(ctx context.Context, p *progress.Reporter) (bins []bu
 	return bins, nil
 }
 
-// Exact builds the tests of pl under the happens-before engine, or with cfg.Race the race detector of the Go
-// distribution, and runs them, with the noise of cfg.Where if there is any. Of the settings, only runs, seed, strength
-// and verbose count. Otherwise it is as [Run].
+// Exact builds the tests of pl under the happens-before engine, or with s.Engine.Race the race detector of the Go
+// distribution, and runs them, with the noise of s.Noise.Where if there is any. Otherwise it is as [Run].
 func Exact(
-	ctx context.Context, p *progress.Reporter, pl *planner.Planned, s Settings, cfg campaign.Config, out io.Writer,
+	ctx context.Context, p *progress.Reporter, pl *planner.Planned, s Settings, out io.Writer,
 ) (*Done, error) {
 	defer p.Working("preparing the instrumented build")()
 	var ws *build.Workspace
 	var err error
-	switch scheduled := cfg.Where.Text != ""; {
-	case cfg.Race && scheduled:
+	switch scheduled := s.Noise.Where.Text != ""; {
+	case s.Engine.Race && scheduled:
 		ws, err = build.PrepareRace(ctx, pl.Module, pl.Plan)
-	case cfg.Race:
+	case s.Engine.Race:
 		ws, err = build.PrepareRace(ctx, pl.Module, nil)
 	case scheduled:
 		ws, err = build.PrepareScheduled(ctx, pl.Module, pl.Plan)
 	default:
-		ws, err = build.PrepareExact(ctx, pl.Module, cfg.Sampling.Loops)
+		ws, err = build.PrepareExact(ctx, pl.Module, s.Engine.Sampling.Loops)
 	}
 	if err != nil {
 		return nil, err
 	}
 	d := &Done{Built: &Built{Planned: pl, Workspace: ws}}
 	p.Say("building the tests and what they import, which takes minutes the first time")
-	if cfg.Binaries, err = ws.BuildTests(ctx); err != nil {
+	if d.Binaries, err = ws.BuildTests(ctx); err != nil {
 		return d, err
 	}
 	pl.Module = ws.Module // it knows the packages that do not compile
-	d.Binaries, cfg.Workspace, cfg.Plan, cfg.Progress = cfg.Binaries, ws, pl.Plan, watch(p, s.Verbose)
-	if out != nil {
-		cfg.Stdout = &interleaved{p, out}
-		reportTimeout(p, &cfg, s.Verbose, "the instrumentation takes")
-	}
-	return d, d.recorded(ctx, p, s, cfg, func(ctx context.Context, s Settings, cfg campaign.Config) (
-		*campaign.Result, error) {
-		cfg.Runs, cfg.Seed, cfg.Strength = s.Runs, s.Seed, s.Strength
-		return campaign.Exact(ctx, cfg)
+	s.show(p, out, "the instrumentation takes")
+	return d, d.recorded(ctx, p, s, func(ctx context.Context, s Settings) (*campaign.Result, error) {
+		s.Tests.Binaries = d.Binaries
+		return campaign.Exact(ctx, campaign.ExactConfig{
+			Program: campaign.Program{Workspace: ws, Plan: pl.Plan}, Tests: s.Tests, Engine: s.Engine,
+			Where: s.Noise.Where, Strength: s.Noise.Strength, Series: s.Series,
+		})
 	})
 }
 
@@ -350,15 +358,15 @@ func guarantee(n, k uint64, depth int) string {
 
 // reportTimeout reports once that tests get more time than the user set, with the reason: if verbose, or if the user
 // has set a time.
-func reportTimeout(p *progress.Reporter, cfg *campaign.Config, verbose bool, takes string) {
-	if !verbose && cfg.Timeout == 0 {
+func (s *Settings) reportTimeout(p *progress.Reporter, takes string) {
+	if !s.Verbose && s.Tests.Timeout == 0 {
 		return
 	}
-	watch := cfg.Progress
-	cfg.Progress = func(e campaign.Event) {
+	watch := s.Progress
+	s.Progress = func(e campaign.Event) {
 		if e.Kind == campaign.RunStarted && e.Run == 1 && e.Limit > 0 {
 			p.Line("%s time, so the tests have a timeout of %s, not of %s as under go test", takes, e.Limit,
-				campaign.PlainTimeout(cfg.Timeout))
+				campaign.PlainTimeout(s.Tests.Timeout))
 		}
 		watch(e)
 	}

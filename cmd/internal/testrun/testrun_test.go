@@ -108,10 +108,10 @@ func TestUnkept(t *testing.T) {
 		t.Fatal(err)
 	}
 	shown := &campaign.Result{Runs: 2, Findings: []*finding.Finding{{ID: "il-1"}}}
-	k := keeping{run: func(_ context.Context, _ Settings, cfg campaign.Config) (*campaign.Result, error) {
+	k := keeping{run: func(_ context.Context, s Settings) (*campaign.Result, error) {
 		file.Close()
 		for range shown.Runs {
-			if next := cfg.AfterRun(shown); next != campaign.GoOn {
+			if next := s.AfterRun(shown); next != campaign.GoOn {
 				t.Errorf("a run is followed by %v", next)
 			}
 		}

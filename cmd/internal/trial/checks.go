@@ -428,19 +428,19 @@ func (t *trial) runs(all bool) (*campaign.Result, []*finding.Finding, error) {
 			only = append(only, s.ID)
 		}
 	}
-	cfg := campaign.Config{Only: only, TestFlags: t.flags.Binary, Timeout: t.flags.Timeout}
 	settings := t.settings
-	settings.Exact = all
-	done, err := testrun.Run(t.ctx, t.plan.Progress, pl, settings, cfg, nil)
+	settings.First, settings.Noise.Only = all, only
+	settings.Tests.Flags, settings.Tests.Timeout = t.flags.Binary, t.flags.Timeout
+	done, err := testrun.Run(t.ctx, t.plan.Progress, pl, settings, nil)
 	if done != nil {
 		defer done.Close()
 	}
 	// The first runs looked at one variable, and their seeds are used.
 	if err == nil && all && done.Result.Exact == 0 {
-		cfg.Only = nil
+		settings.Noise.Only = nil
 		var more *campaign.Result
 		settings.Seed += uint64(settings.Runs)
-		if more, err = done.Campaign(t.ctx, settings, cfg); err == nil {
+		if more, err = done.Campaign(t.ctx, settings); err == nil {
 			done.Result = merge.Results([]*campaign.Result{done.Result, more})
 		}
 	}

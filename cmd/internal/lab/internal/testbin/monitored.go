@@ -148,18 +148,18 @@ func (m *Monitored) Replay(ctx context.Context, r Replay, timeout time.Duration)
 	cfg := m.config(Request{
 		Function: r.Function, Runs: 1, Seed: r.Seed, Timeout: timeout, Strength: r.Strength, Auto: true,
 	})
-	cfg.OnlyFlag, cfg.HoldFlag = "-only", "-hold"
+	cfg.Replay.OnlyFlag, cfg.Replay.HoldFlag = "-only", "-hold"
 	if r.Quiet {
-		cfg.Prob = -1
+		cfg.Noise.Prob = -1
 	}
 	if r.Only != "" {
 		at := func(place string) ([]uint32, error) { return arm.SitesAt(m.Plan, place) }
-		if cfg.Only, cfg.Windows, err = arm.WindowsAt(r.Only, at); err != nil {
+		if cfg.Noise.Only, cfg.Noise.Windows, err = arm.WindowsAt(r.Only, at); err != nil {
 			return nil, err
 		}
 	}
 	if r.Hold != "" {
-		if cfg.Hold, err = arm.LocksAt(m.workspace.Module.Packages, r.Hold); err != nil {
+		if cfg.Noise.Hold, err = arm.LocksAt(m.workspace.Module.Packages, r.Hold); err != nil {
 			return nil, err
 		}
 	}
@@ -179,11 +179,14 @@ func (m *Monitored) Run(ctx context.Context, q Request) (r *campaign.Result, run
 			cancel()
 		}
 	}
-	run := campaign.Run
-	if m.detector != Watch {
-		run = campaign.Exact
+	if m.detector == Watch {
+		r, err = campaign.Run(ctx, cfg)
+	} else {
+		r, err = campaign.Exact(ctx, campaign.ExactConfig{
+			Program: cfg.Program, Tests: cfg.Tests, Engine: campaign.Engine{Race: m.detector == Shipped},
+			Where: cfg.Noise.Where, Strength: cfg.Noise.Strength, Series: cfg.Series,
+		})
 	}
-	r, err = run(ctx, cfg)
 	if err != nil {
 		err = fmt.Errorf("running %s: %w", q.Function, err)
 	}
@@ -193,17 +196,20 @@ func (m *Monitored) Run(ctx context.Context, q Request) (r *campaign.Result, run
 // config describes a campaign of one test function.
 func (m *Monitored) config(q Request) campaign.Config {
 	cfg := campaign.Config{
-		Workspace: m.workspace, Plan: m.Plan, Binaries: m.binariesOf(q.Folder),
-		Race: m.detector == Shipped,
-		Runs: q.Runs, Seed: q.Seed, Timeout: q.Timeout, Strength: q.Strength, Repeat: !q.Auto, Where: q.Where,
-		// The monitor appends, so that each campaign has a folder that no other has written to.
-		Dir: filepath.Join(m.evidence, fmt.Sprint(m.campaigns.Add(1))),
+		Program: campaign.Program{Workspace: m.workspace, Plan: m.Plan},
+		Tests: campaign.Tests{
+			Binaries: m.binariesOf(q.Folder), Timeout: q.Timeout,
+			// The monitor appends, so that each campaign has a folder that no other has written to.
+			Dir: filepath.Join(m.evidence, fmt.Sprint(m.campaigns.Add(1))),
+		},
+		Noise:  campaign.Noise{Strength: q.Strength, Repeat: !q.Auto, Where: q.Where},
+		Series: campaign.Series{Runs: q.Runs, Seed: q.Seed},
 	}
 	if q.Replays > 0 {
-		cfg.Replays, cfg.OnlyFlag, cfg.HoldFlag = q.Replays, "-only", "-hold"
+		cfg.Replay = campaign.Replay{Tries: q.Replays, OnlyFlag: "-only", HoldFlag: "-hold"}
 	}
 	if q.Function != "" {
-		cfg.TestFlags = []string{"-test.run=^" + q.Function + "$"}
+		cfg.Tests.Flags = []string{"-test.run=^" + q.Function + "$"}
 	}
 	return cfg
 }
