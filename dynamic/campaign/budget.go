@@ -7,6 +7,7 @@ import (
 	"github.com/interlock-go/interlock/analyzers/finding"
 	"github.com/interlock-go/interlock/dynamic/campaign/internal/child"
 	"github.com/interlock-go/interlock/dynamic/campaign/internal/recorded"
+	"github.com/interlock-go/interlock/dynamic/campaign/run"
 )
 
 // A bounded campaign takes about boundFactor times as long as its runs under the happens-before engine, and
@@ -36,16 +37,6 @@ const (
 	leastReplay        = 10 * time.Second
 )
 
-// spending is how long the processes of a campaign have taken, as on a machine without other work.
-type spending struct {
-	plain, exact time.Duration // without noise, and under the happens-before engine
-	unmonitored  time.Duration // processor time of these
-	quiet        time.Duration // the monitored run that made no noise, if the first did not
-	asked        int           // runs, before the bound took some off
-	end          time.Time     // of the replays
-	share        time.Time     // end of those of the finding that is replayed
-}
-
 // timed adds to part how long the processes take that f runs.
 func (s *spending) timed(part *time.Duration, tests *recorded.Runner, f func() error) error {
 	began, cpu := tests.Spent, tests.CPU
@@ -70,7 +61,7 @@ func (c *campaign) bound(n int) {
 	t := &c.time
 	if n == 1 {
 		t.asked = c.cfg.Runs
-		if c.cfg.purpose(n) == measuring {
+		if c.cfg.purpose(n) == run.Measuring {
 			t.quiet = c.tests.Spent - t.plain - t.exact
 		}
 	}

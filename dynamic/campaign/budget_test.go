@@ -8,6 +8,8 @@ import (
 	"github.com/interlock-go/interlock/atomicsets/plan"
 	"github.com/interlock-go/interlock/dynamic/build"
 	"github.com/interlock-go/interlock/dynamic/campaign/internal/recorded"
+	"github.com/interlock-go/interlock/dynamic/campaign/judge"
+	"github.com/interlock-go/interlock/dynamic/campaign/run"
 )
 
 // A bounded campaign makes the runs that there is time for.
@@ -106,15 +108,15 @@ func TestShortRunsGoOn(t *testing.T) {
 		p := &plan.Plan{}
 		cam := &campaign{
 			cfg: &settings{
-				Settings: Settings{Program: Program{&build.Workspace{Module: &build.Module{}}, p}},
+				Settings: run.Settings{Program: run.Program{Workspace: &build.Workspace{Module: &build.Module{}}, Plan: p}},
 				Series:   Series{Runs: 10}, Bounded: true,
 			},
-			result: &Result{}, seen: newTally(p, nil),
+			result: &Result{}, seen: judge.NewTally(p, nil),
 			tests: &recorded.Runner{Spent: c.monitored, CPU: c.cpu}, time: spending{asked: 10},
 		}
 		if c.confirmed {
-			cam.seen.fatals[fatalAt{}] = &fatalSeen{kind: &fatalErrors[0], run: 1, hits: map[int]bool{1: true},
-				goroutine: finding.Goroutine{Stack: []finding.Frame{{Function: "p.f", File: "p.go", Line: 1}}}}
+			cam.seen.Fatals[judge.FatalAt{}] = &judge.FatalSeen{Kind: &judge.FatalErrors[0], Run: 1, Hits: map[int]bool{1: true},
+				Goroutine: finding.Goroutine{Stack: []finding.Frame{{Function: "p.f", File: "p.go", Line: 1}}}}
 		}
 		cam.bound(10)
 		if cam.cfg.Runs != c.runs || cam.result.Unmade != 0 {

@@ -18,12 +18,13 @@ import (
 	"github.com/interlock-go/interlock/dynamic/build"
 	"github.com/interlock-go/interlock/dynamic/campaign/arm"
 	"github.com/interlock-go/interlock/dynamic/campaign/internal/child"
+	"github.com/interlock-go/interlock/dynamic/campaign/run"
 	"github.com/interlock-go/interlock/dynamic/internal/testmodule"
 )
 
 func TestMain(m *testing.M) { testmodule.Main(m) }
 
-// config builds a module for a campaign. A nil plan means that of its sites.
+// Config builds a module for a campaign. A nil plan means that of its sites.
 func config(t *testing.T, archive string, p *plan.Plan) Config {
 	t.Helper()
 	dir := testmodule.Unpack(t, archive)
@@ -51,7 +52,7 @@ func config(t *testing.T, archive string, p *plan.Plan) Config {
 	for i := range bins {
 		bins[i].Monitored = true // or plays it, see scripted
 	}
-	return Config{Program: Program{ws, p}, Tests: Tests{Binaries: bins}}
+	return Config{Program: run.Program{Workspace: ws, Plan: p}, Tests: run.Tests{Binaries: bins}}
 }
 
 func campaignOf(t *testing.T, cfg Config) *Result {
@@ -272,14 +273,14 @@ func TestOutcomesAreToldApart(t *testing.T) {
 	}
 	for _, tt := range []struct {
 		script  string
-		outcome Outcome
+		outcome run.Outcome
 		shown   string
 	}{
-		{"fail 1-2", Failed, "as the script says"},
-		{"panic", Panicked, "panic: as the script says"},
-		{"exit", Failed, "FAIL\texample.com/m\t"},
-		{"hang", CutShort, "panic: test timed out after 1.4s"},
-		{"wait", CutShort, "*** Interlock has ended the tests after"},
+		{"fail 1-2", run.Failed, "as the script says"},
+		{"panic", run.Panicked, "panic: as the script says"},
+		{"exit", run.Failed, "FAIL\texample.com/m\t"},
+		{"hang", run.CutShort, "panic: test timed out after 1.4s"},
+		{"wait", run.CutShort, "*** Interlock has ended the tests after"},
 	} {
 		t.Run(tt.script, func(t *testing.T) {
 			cfg := config(t, scripted(tt.script), threeSites(t))
@@ -293,8 +294,8 @@ func TestOutcomesAreToldApart(t *testing.T) {
 			cfg.Tests.Stdout = &out
 			r := campaignOf(t, cfg)
 			p := r.Packages[0]
-			if tt.outcome == CutShort {
-				if r.Failed() || p.NotCompleted != 1 || p.FirstCut.Outcome != CutShort {
+			if tt.outcome == run.CutShort {
+				if r.Failed() || p.NotCompleted != 1 || p.FirstCut.Outcome != run.CutShort {
 					t.Errorf("%+v", p)
 				}
 				got := out.String()
@@ -307,13 +308,13 @@ func TestOutcomesAreToldApart(t *testing.T) {
 			if !r.Failed() || p.Failures != 1 || p.First == nil || p.First.Outcome != tt.outcome {
 				t.Fatalf("%+v", p)
 			}
-			if p.Plain != Passed || p.UnderNoise != 1 {
+			if p.Plain != run.Passed || p.UnderNoise != 1 {
 				t.Errorf("without the monitor: %q", p.Plain)
 			}
 			if !strings.Contains(out.String(), tt.shown) || !strings.Contains(out.String(), "FAIL\texample.com/m\t") {
 				t.Errorf("shown:\n%s", out.String())
 			}
-			if tt.outcome == Failed && len(r.Findings) == 1 && !r.Findings[0].Evidence.Harmful {
+			if tt.outcome == run.Failed && len(r.Findings) == 1 && !r.Findings[0].Evidence.Harmful {
 				t.Error("a race in a run that failed, and fails only then, is harmful")
 			}
 		})
@@ -420,7 +421,7 @@ func TestTimeoutIsStretched(t *testing.T) {
 		budget  int
 		want    time.Duration
 	}{{0, 0, 35 * time.Minute}, {-1, 0, 0}, {time.Minute, 50, 2 * time.Minute}} {
-		if got := child.Stretch(PlainTimeout(tt.timeout), tt.budget); got != tt.want {
+		if got := child.Stretch(run.PlainTimeout(tt.timeout), tt.budget); got != tt.want {
 			t.Errorf("%v with budget %d: %v, want %v", tt.timeout, tt.budget, got, tt.want)
 		}
 	}

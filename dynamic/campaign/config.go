@@ -7,16 +7,18 @@ import (
 	"github.com/interlock-go/interlock/dynamic/build"
 	"github.com/interlock-go/interlock/dynamic/campaign/arm"
 	"github.com/interlock-go/interlock/dynamic/campaign/internal/join"
+	"github.com/interlock-go/interlock/dynamic/campaign/judge"
+	"github.com/interlock-go/interlock/dynamic/campaign/run"
 	"github.com/interlock-go/interlock/dynamic/evidence"
 )
 
 // Config describes a campaign of monitored runs, see [Run].
 type Config struct {
-	Program
-	Tests  Tests
-	Noise  Noise
+	run.Program
+	Tests  run.Tests
+	Noise  run.Noise
 	First  First
-	Replay Replay
+	Replay run.Replays
 	Series
 	// Bounded has the campaign make fewer runs, and shorter replays, where these would take long, and more runs where they
 	// are short, see [spending].
@@ -34,10 +36,10 @@ type First struct {
 
 // ExactConfig describes a campaign under the happens-before engine alone, see [Exact].
 type ExactConfig struct {
-	Program
-	Tests  Tests
-	Engine Engine
-	// Where is the schedule by which runs make noise, and Strength that of the noise, see [Noise]. Without a schedule
+	run.Program
+	Tests  run.Tests
+	Engine run.Engine
+	// Where is the schedule by which runs make noise, and Strength that of the noise, see [run.Noise]. Without a schedule
 	// there is none.
 	Where    arm.Heuristic
 	Strength int
@@ -62,7 +64,7 @@ type Series struct {
 
 // settings is what the campaigns of both kinds have.
 type settings struct {
-	Settings
+	run.Settings
 	Series
 	First   []build.Binary // see [First]
 	Bounded bool           // see [Config]
@@ -71,8 +73,8 @@ type settings struct {
 // settings returns the settings of a campaign of monitored runs.
 func (cfg *Config) settings() *settings {
 	return &settings{
-		Settings: Settings{Program: cfg.Program, Tests: cfg.Tests, Noise: cfg.Noise, Replay: cfg.Replay,
-			Engine: Engine{Memory: cfg.First.Memory, Predict: cfg.First.Predict}},
+		Settings: run.Settings{Program: cfg.Program, Tests: cfg.Tests, Noise: cfg.Noise, Replay: cfg.Replay,
+			Engine: run.Engine{Memory: cfg.First.Memory, Predict: cfg.First.Predict}},
 		Series: cfg.Series, First: cfg.First.Binaries, Bounded: cfg.Bounded,
 	}
 }
@@ -81,8 +83,8 @@ func (cfg *Config) settings() *settings {
 // much noise does.
 func (cfg *ExactConfig) settings() *settings {
 	return &settings{
-		Settings: Settings{Program: cfg.Program, Tests: cfg.Tests, Engine: cfg.Engine,
-			Noise: Noise{Where: cfg.Where, Strength: cfg.Strength, Budget: exactCost}},
+		Settings: run.Settings{Program: cfg.Program, Tests: cfg.Tests, Engine: cfg.Engine,
+			Noise: run.Noise{Where: cfg.Where, Strength: cfg.Strength, Budget: exactCost}},
 		Series: cfg.Series,
 	}
 }
@@ -103,7 +105,7 @@ type Event struct {
 	Runs    int           // to be made in all
 	Seed    uint64        // of this run
 	Package string        // PackageDone, Caught
-	Outcome Outcome       // Measured, PackageDone
+	Outcome run.Outcome   // Measured, PackageDone
 	Elapsed time.Duration // Measured, PackageDone; Bounded, Estimated and Replaying: at most, of all that is left to do
 	Further int           // Bounded: runs that are made beyond Runs, at most, while these confirm nothing
 	// Limit is the test timeout of the run (RunStarted, Measuring), or the time that a run of the
@@ -148,28 +150,11 @@ type Result struct {
 	// Findings are confirmed, or predicted where a section was split without
 	// proof of harm; sorted and sealed.
 	Findings []*finding.Finding
-	Engine   string        // that made the runs: "watch", "hb" or "race"
-	Sampled  string        // the accesses that [Exact] recorded, in words; "" is all
-	Exact    int           // packages with tests that Run has run under the happens-before engine first
-	Forgot   int           // of the runs under that engine, those of which it could not keep everything
-	Partly   int           // of them, those in which not all of the tests ran to their end
-	Runs     int           // made in full
-	PerRun   time.Duration // that a monitored run of all packages takes
-	Unmade   int           // runs that were left out to save time, see Config.Bounded
-	Counted  int           // runs with evidence that counts: Runs, and the interrupted one if it has left some
 	Seed     uint64
-	// Interrupted reports whether the context ended before the last run did.
-	Interrupted bool
-	// Unread describes the evidence that could not be read; it is "" if all of it was read. [Gather] alone sets it: in a
-	// run, a torn line is that of a process that was killed, and is among Problems.
-	Unread   string
-	Packages []PackageResult // in the order of Config.Binaries
-	Coverage Coverage
-	// Sections is how many atomic sections the runs could open, and Ended which
-	// of these some goroutine has come through, from the entry to an end.
-	Sections int
-	Ended    []uint32
-	Counters evidence.Counters // summed over all processes
+	Made
+	ByEngine
+	Covered
+	Packages []run.Package // in the order of Config.Tests.Binaries
 	// Timeout is the test timeout that monitored binaries were given; 0 is
 	// none.
 	Timeout time.Duration
@@ -177,18 +162,44 @@ type Result struct {
 	Dir string
 	// Problems are sentences on evidence that may be incomplete.
 	Problems []string
+	// Unread describes the evidence that could not be read; it is "" if all of it was read. [Gather] alone sets it: in a
+	// run, a torn line is that of a process that was killed, and is among Problems.
+	Unread string
 
 	// Known has the further facts that [Join] needs.
 	Known join.Known
 
-	caught []pair          // that the runs have shown
+	caught []run.Pair      // that the runs have shown
 	near   map[uint32]bool // sites of near misses
 }
 
-// place is a line of source.
-type place struct {
-	file string
-	line int
+// Made is which runs were made.
+type Made struct {
+	Runs    int           // made in full
+	PerRun  time.Duration // that a monitored run of all packages takes
+	Unmade  int           // runs that were left out to save time, see Config.Bounded
+	Counted int           // runs with evidence that counts: Runs, and the interrupted one if it has left some
+	// Interrupted reports whether the context ended before the last run did.
+	Interrupted bool
+}
+
+// ByEngine is which engines made the runs.
+type ByEngine struct {
+	Engine  string // "watch", "hb" or "race"
+	Sampled string // the accesses that [Exact] recorded, in words; "" is all
+	Exact   int    // packages with tests that Run has run under the happens-before engine first
+	Forgot  int    // of the runs under that engine, those of which it could not keep everything
+	Partly  int    // of them, those in which not all of the tests ran to their end
+}
+
+// Covered is what the runs have reached.
+type Covered struct {
+	Coverage judge.Coverage
+	// Sections is how many atomic sections the runs could open, and Ended which
+	// of these some goroutine has come through, from the entry to an end.
+	Sections int
+	Ended    []uint32
+	Counters evidence.Counters // summed over all processes
 }
 
 // Failed reports whether a package's tests failed in some run, be it without noise.
@@ -200,3 +211,7 @@ func (r *Result) Failed() bool {
 	}
 	return false
 }
+
+// exactCost is how much longer tests take under the happens-before engine, in percent: it
+// stretches their timeout.
+const exactCost = 1000

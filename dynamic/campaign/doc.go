@@ -2,6 +2,9 @@
 // a seed of its own, and turns the evidence that the monitor leaves into
 // confirmed findings.
 //
+// Package run makes and reads the runs, package judge makes the findings. This
+// package decides which run is made next, and with which noise.
+//
 // A run starts the test binary of every package once, in the package's folder
 // and with the arguments and environment that `go test` would use. Its outcome
 // as a test (passed, failed, panicked, timed out) is kept apart from the
@@ -33,7 +36,7 @@
 // several times as long is ended with a dump of its goroutines, and made again without
 // the tests that hung, or with less noise. That it was ended says nothing of the tests ([CutShort]); only a test that
 // hangs without noise has failed, and is left out of the monitored runs.
-// Goroutines that nothing can wake any more are findings (leaked.go), seen in the
+// Goroutines that nothing can wake any more are findings (judge/leak.go), seen in the
 // run without noise or in a monitored one.
 //
 // # Deadlocks
@@ -66,7 +69,7 @@
 // an inferred one changed the outcome (a store was lost, or the test was different
 // at the use) in a way that is harm by itself ([stores.Source.Lost]).
 // Or by the tests, where failing runs that nothing else explains are split
-// significantly more often than passing ones ([tally.harmOf], [fisher.Exceedance]).
+// significantly more often than passing ones ([judge.Tally.HarmOf], [fisher.Exceedance]).
 // Where only such runs fail, others are made in which it stays whole ([campaign.compare]).
 // Access-interleaving invariants describe the usual order alone: only tests confirm
 // them. All else is predicted. [Refine] sorts out invariants that correct runs
@@ -75,7 +78,7 @@
 // # Errors that are bugs by themselves
 //
 // An error of the runtime or of package sync that proves a bug, such as a close of a
-// closed channel, is a finding of that bug (fatalErrors) and explains the failure. Where
+// closed channel, is a finding of that bug (judge/fatal.go) and explains the failure. Where
 // a race of its two sides was caught, it is a note on that: a send or close at the moment of
 // a close, an Add at that of a Wait (dynamic/rt).
 //

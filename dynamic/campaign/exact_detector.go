@@ -50,7 +50,7 @@ func (e *exact) gatherReports(file string) error {
 		pid, _ := strconv.Atoi(strings.TrimPrefix(filepath.Ext(name), "."))
 		for _, race := range stacktext.Races(string(text)) {
 			r := evidence.Record{
-				Version: evidence.SchemaVersion, Kind: evidence.Unordered, Run: e.seen.runs, Seed: e.seen.seed, PID: pid,
+				Version: evidence.SchemaVersion, Kind: evidence.Unordered, Run: e.seen.Runs, Seed: e.seen.Seed, PID: pid,
 				A: reportedSide(race[0]), B: reportedSide(race[1]),
 			}
 			if err := lines.Encode(r); err != nil {

@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/interlock-go/interlock/dynamic/campaign/run"
 )
 
 // A run that Interlock has ended is none that failed: it is made again with less
@@ -23,8 +25,8 @@ func TestRunsThatHangAreNotCompleted(t *testing.T) {
 	if r.Failed() || p.Runs != 4 || p.Failures != 0 || p.NotCompleted != 3 || p.FirstCut == nil || len(p.LeftOut) > 0 {
 		t.Errorf("%+v", p)
 	}
-	if p.FirstCut.Outcome != CutShort || p.repeats != 3 || len(r.Findings) != 1 {
-		t.Errorf("%+v, %d repeats, %d findings", p.FirstCut, p.repeats, len(r.Findings))
+	if p.FirstCut.Outcome != run.CutShort || p.Repeats != 3 || len(r.Findings) != 1 {
+		t.Errorf("%+v, %d repeats, %d findings", p.FirstCut, p.Repeats, len(r.Findings))
 	}
 	if last := noiseOf(t, cfg, 4); last != "strength=12" {
 		t.Errorf("noise of the last run: %q", last)
@@ -45,7 +47,7 @@ func TestHangsWithoutNoise(t *testing.T) {
 	cfg.Tests.Stdout = &out
 	r := campaignOf(t, cfg)
 	p := r.Packages[0]
-	if !r.Failed() || p.Plain != TimedOut || !slices.Equal(p.LeftOut, []string{"Test"}) || !p.NoneRan {
+	if !r.Failed() || p.Plain != run.TimedOut || !slices.Equal(p.LeftOut, []string{"Test"}) || !p.NoneRan {
 		t.Errorf("%+v", p)
 	}
 	// The time of the run that hung says nothing of the runs that leave the test out.
@@ -78,7 +80,7 @@ func TestFailsOnlyWithoutTheMonitor(t *testing.T) {
 }
 
 func TestLeavingOutKeepsTheFlags(t *testing.T) {
-	c := &campaign{cfg: &settings{Settings: Settings{Tests: Tests{
+	c := &campaign{cfg: &settings{Settings: run.Settings{Tests: run.Tests{
 		Flags: []string{"-test.v=true", "-test.skip=A|B/c", "-addr", "x"},
 	}}}}
 	if got := c.without(nil); !slices.Equal(got, c.cfg.Tests.Flags) {

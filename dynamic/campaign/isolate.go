@@ -4,60 +4,22 @@ import (
 	"cmp"
 	"context"
 	"maps"
-	"path/filepath"
 	"slices"
-	"strings"
-	"time"
 
 	"github.com/interlock-go/interlock/atomicsets/plan"
-	"github.com/interlock-go/interlock/dynamic/build"
 	"github.com/interlock-go/interlock/dynamic/campaign/arm"
 	"github.com/interlock-go/interlock/dynamic/campaign/internal/crossing"
+	"github.com/interlock-go/interlock/dynamic/campaign/judge"
+	"github.com/interlock-go/interlock/dynamic/campaign/run"
 )
-
-// A test that fails under noise alone, and that no finding explains, is run again with one pause at a time, until a
-// place is found at which a goroutine has to be held for the test to fail. The steps of such a run show which accesses
-// of other goroutines split its operation (package crossing). Then runs of three kinds decide whether the split is why
-// the test fails, see [explained]. Tests that have not failed are tried as well, for a shorter time: noise at
-// random may never have come into a section that a pause of this length finds at once.
-
-const (
-	// pauseLength is for how long a goroutine is held: long enough for whole operations of the others.
-	pauseLength = 10 * time.Millisecond
-	// orders is how many orders of the goroutines there are, by which of them begin late, see dynamic/rt. The search goes
-	// through the places with each.
-	orders = 4
-	// fewFailures is in how many runs a test has to fail where it does so in the first one, and in each second one.
-	fewFailures = 2
-	// mostUnclear is how often a place is tried at which the test fails and nothing crosses.
-	mostUnclear = 2
-	// mostCrossings is how many are tried of one place.
-	mostCrossings = 4
-)
-
-// isolation is the search for why the tests of a package fail.
-type isolation struct {
-	*campaign
-	pkg     *PackageResult
-	binary  build.Binary
-	test    string // as a pattern: "" is all
-	end     time.Time
-	cpu     cpuLimit
-	uses    map[uint64]LockUse
-	runs    int
-	tried   int
-	unclear map[arm.Visit]int         // how often the test has failed by a pause there, and nothing crosses
-	seenAt  map[arm.Visit]*failuresAt // of each place with a failing run
-	visits  map[arm.Place]int         // the latest visit that a goroutine has made, in an order of the goroutines
-}
 
 // search goes through the places.
-func (s *isolation) search(ctx context.Context) (*explained, error) {
+func (s *isolation) search(ctx context.Context) (*judge.Explained, error) {
 	plain, err := s.run(ctx, "until=a0", 0)
-	if err != nil || plain.failed {
+	if err != nil || plain.Failed {
 		return nil, err
 	}
-	places := s.places(plain.reached)
+	places := s.places(plain.Reached)
 	// One run of each place is made, and then another one of each, in another order of the goroutines.
 	for round := range orders {
 		s.visits = map[arm.Place]int{}
@@ -85,9 +47,6 @@ func (s *isolation) search(ctx context.Context) (*explained, error) {
 	return nil, nil
 }
 
-// isOver reports whether the search has used up its time.
-func (s *isolation) isOver() bool { return time.Now().After(s.end) || s.cpu.isReached() }
-
 // places lists where a goroutine may have to be held: first the acquisitions of locks, then the accesses, in the
 // packages that the test has reached, and then later visits of these, as a function that is called twice in a section
 // begins it and splits it at one place.
@@ -104,7 +63,7 @@ func (s *isolation) places(reached map[uint32]bool) (all []arm.Visit) {
 // reachedPlaces lists the places, those of static findings first.
 func (s *isolation) reachedPlaces(reached map[uint32]bool) (all []arm.Place) {
 	packages := map[string]bool{}
-	sites := maps.Clone(s.seen.reached) // by other runs, in other orders
+	sites := maps.Clone(s.seen.Reached) // by other runs, in other orders
 	maps.Copy(sites, reached)
 	for id := range sites {
 		if at := s.cfg.Plan.Site(id); at != nil {
@@ -154,16 +113,14 @@ func (s *isolation) functionAt(p arm.Place) string {
 	return at.Package + "." + at.Function
 }
 
-func isTestFile(file string) bool { return strings.HasSuffix(file, "_test.go") }
-
 // failsAt returns the crossings that may be why the test fails if goroutines are held at the place: none if it passes.
 func (s *isolation) failsAt(ctx context.Context, at arm.Visit, order int) ([]crossing.Crossing, error) {
 	failed, err := s.failure(ctx, at, order)
 	if failed == nil || err != nil {
 		return nil, err
 	}
-	later := &isolatedRun{}
-	if failed.panicked != 0 {
+	later := &judge.IsolatedRun{}
+	if failed.Panicked != 0 {
 		if later, err = s.passing(ctx, at); err != nil {
 			return nil, err
 		}
@@ -171,9 +128,9 @@ func (s *isolation) failsAt(ctx context.Context, at arm.Visit, order int) ([]cro
 	source := crossing.Source{IsOurs: s.isOurs, Variable: func(site uint32) plan.Variable {
 		return s.cfg.Plan.Site(site).Variable
 	}}
-	found := crossing.Find(failed.steps, later.steps, source)
-	if failed.panicked != 0 {
-		found = append(found, crossing.FindEarly(failed.steps, later.steps, failed.panicked, source)...)
+	found := crossing.Find(failed.Steps, later.Steps, source)
+	if failed.Panicked != 0 {
+		found = append(found, crossing.FindEarly(failed.Steps, later.Steps, failed.Panicked, source)...)
 	}
 	if len(found) == 0 {
 		s.unclear[at]++
@@ -184,10 +141,10 @@ func (s *isolation) failsAt(ctx context.Context, at arm.Visit, order int) ([]cro
 
 // failure returns a run with its steps in which the test fails as goroutines are held at the place, or nil. The first
 // run of the place has no steps: these take time.
-func (s *isolation) failure(ctx context.Context, at arm.Visit, order int) (*isolatedRun, error) {
+func (s *isolation) failure(ctx context.Context, at arm.Visit, order int) (*judge.IsolatedRun, error) {
 	failures := 0
 	for n := 0; failures < fewFailures || n < fewFailures; n++ {
-		what := pauseAt(at, pauseLength)
+		what := judge.PauseAt(at, run.PauseLength)
 		if n > 0 {
 			what += ",steps=1"
 		}
@@ -195,18 +152,18 @@ func (s *isolation) failure(ctx context.Context, at arm.Visit, order int) (*isol
 		if err != nil {
 			return nil, err
 		}
-		if r.held {
+		if r.Held {
 			s.visits[at.Place] = max(s.visits[at.Place], at.Nth, 1)
 		}
 		s.countAt(at, r)
-		if r.failed {
+		if r.Failed {
 			failures++
-			if s.test == "" && len(r.tests) > 0 && s.choosesTest() {
-				s.test = r.tests[0]
+			if s.test == "" && len(r.Tests) > 0 && s.choosesTest() {
+				s.test = r.Tests[0]
 			}
 		}
 		switch {
-		case r.failed && n > 0:
+		case r.Failed && n > 0:
 			return r, nil
 		case 4*failures <= n:
 			return nil, nil
@@ -217,16 +174,11 @@ func (s *isolation) failure(ctx context.Context, at arm.Visit, order int) (*isol
 
 // passing returns a run with its steps, in which goroutines go on at once at the place. A run that ends while they are
 // held has no steps behind the place.
-func (s *isolation) passing(ctx context.Context, at arm.Visit) (r *isolatedRun, err error) {
+func (s *isolation) passing(ctx context.Context, at arm.Visit) (r *judge.IsolatedRun, err error) {
 	for order := range orders {
-		if r, err = s.run(ctx, pauseAt(at, 0)+",steps=1", order); err != nil || !r.failed && !r.unusable {
+		if r, err = s.run(ctx, judge.PauseAt(at, 0)+",steps=1", order); err != nil || !r.Failed && !r.Unusable {
 			break
 		}
 	}
 	return r, err
-}
-
-// isOurs reports whether a file is one of the module, and not of its tests.
-func (s *isolation) isOurs(file string) bool {
-	return !isTestFile(file) && !filepath.IsAbs(userPath(&s.cfg.Settings, file))
 }

@@ -11,6 +11,8 @@ import (
 	"github.com/interlock-go/interlock/analyzers/finding"
 	"github.com/interlock-go/interlock/dynamic/campaign/arm"
 	"github.com/interlock-go/interlock/dynamic/campaign/internal/recorded"
+	"github.com/interlock-go/interlock/dynamic/campaign/judge"
+	"github.com/interlock-go/interlock/dynamic/campaign/run"
 )
 
 const (
@@ -34,15 +36,6 @@ type isolationJob struct {
 	fails bool   // or else no test has failed
 	limit time.Duration
 }
-
-// cpuLimit bounds searches by the processor time that the campaign's processes have used.
-type cpuLimit struct {
-	tests *recorded.Runner
-	end   time.Duration // 0 is no limit
-}
-
-// isReached reports whether the processes have used that much.
-func (l cpuLimit) isReached() bool { return l.end > 0 && l.tests.CPU >= l.end }
 
 // isolate makes the searches, as far as their share of the campaign's time goes: tests that fail come first, and each
 // of them has an equal part of the rest.
@@ -86,9 +79,9 @@ func (c *campaign) isolationJobs() (jobs []isolationJob) {
 		pkg := &c.result.Packages[i]
 		f := pkg.UnderNoiseFirst
 		switch {
-		case pkg.Plain != Passed || !c.cfg.Tests.Binaries[i].Monitored:
+		case pkg.Plain != run.Passed || !c.cfg.Tests.Binaries[i].Monitored:
 			// They fail without noise, too, or nothing is known of their goroutines.
-		case f == nil && len(pkg.learned.gaps) > 0 && !c.isConfirmed(pkg, ""):
+		case f == nil && len(pkg.Learned.Gaps) > 0 && !c.isConfirmed(pkg, ""):
 			jobs = append(jobs, isolationJob{index: i, limit: probeLimit + c.time.exact})
 		case f != nil:
 			for _, test := range c.testsToIsolate(pkg) {
@@ -102,7 +95,7 @@ func (c *campaign) isolationJobs() (jobs []isolationJob) {
 		if a.fails != b.fails {
 			return map[bool]int{true: -1, false: 1}[a.fails]
 		}
-		gaps := func(j isolationJob) int { return len(c.result.Packages[j.index].learned.gaps) }
+		gaps := func(j isolationJob) int { return len(c.result.Packages[j.index].Learned.Gaps) }
 		return cmp.Compare(gaps(b), gaps(a))
 	})
 	return jobs
@@ -111,35 +104,30 @@ func (c *campaign) isolationJobs() (jobs []isolationJob) {
 // isConfirmed reports whether a finding may say why a test of the package fails; any test, where none is named. A
 // goroutine that waits for ever for what nobody sends is a symptom: a test that fails and ends has a cause of its own,
 // which may be the cause of both.
-func (c *campaign) isConfirmed(pkg *PackageResult, test string) bool {
+func (c *campaign) isConfirmed(pkg *run.Package, test string) bool {
 	return slices.ContainsFunc(c.result.Findings, func(f *finding.Finding) bool {
 		isSymptom := f.Evidence.Blocked != "" && !strings.HasPrefix(string(f.Code), "IL3")
 		if f.Status != finding.Confirmed || f.Evidence.Test != pkg.Package || isSymptom && pkg.UnderNoiseFirst != nil {
 			return false
 		}
-		shownBy := testOf(f)
+		shownBy := judge.TestOf(f)
 		return test == "" || shownBy == "" || shownBy == test
 	})
 }
 
-// choosesTest reports whether one test may run alone: the user has chosen none.
-func (c *campaign) choosesTest() bool {
-	return !strings.Contains(strings.Join(goFlags(&c.cfg.Settings), " "), "-run=")
-}
-
 // testsToIsolate returns the tests that fail under noise and end, as patterns: "" is all of them.
-func (c *campaign) testsToIsolate(pkg *PackageResult) []string {
-	if len(pkg.ended) > 0 && !c.choosesTest() {
+func (c *campaign) testsToIsolate(pkg *run.Package) []string {
+	if len(pkg.Ended) > 0 && !c.choosesTest() {
 		return []string{""}
 	}
-	return pkg.ended
+	return pkg.Ended
 }
 
 // isolateJob makes one search, and adds its finding, or the facts on a test that stays unexplained.
 func (c *campaign) isolateJob(ctx context.Context, job isolationJob, limit time.Duration, cpu cpuLimit) {
 	pkg := &c.result.Packages[job.index]
 	s := &isolation{
-		campaign: c, pkg: pkg, binary: c.cfg.Tests.Binaries[job.index], test: job.test, uses: LockUses(c.seen.pkgs),
+		campaign: c, pkg: pkg, binary: c.cfg.Tests.Binaries[job.index], test: job.test, uses: LockUses(c.seen.Pkgs),
 		end: time.Now().Add(limit), cpu: cpu, unclear: map[arm.Visit]int{}, seenAt: map[arm.Visit]*failuresAt{},
 	}
 	found, err := s.search(ctx)
@@ -148,7 +136,7 @@ func (c *campaign) isolateJob(ctx context.Context, job isolationJob, limit time.
 	case err != nil:
 		c.problem("looking for why the tests of %s fail under noise: %v", pkg.Package, err)
 	case found != nil:
-		c.seen.isolated = append(c.seen.isolated, found)
+		c.seen.Isolated = append(c.seen.Isolated, found)
 	case ctx.Err() == nil && (job.fails || len(s.seenAt) > 0):
 		s.leaveUnexplained(ctx)
 	}

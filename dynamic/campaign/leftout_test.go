@@ -5,6 +5,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/interlock-go/interlock/dynamic/campaign/run"
 )
 
 // frail is a module with a race and, beside it, a test that cannot stand noise.
@@ -73,14 +75,14 @@ func TestFrailTestsAreSpared(t *testing.T) {
 			cfg.Runs, cfg.Seed, cfg.Tests.Floor = 8, 1, time.Second
 			r := campaignOf(t, cfg)
 			p := r.Packages[0]
-			if !slices.Equal(p.Spared, []string{"TestFrail"}) || p.NotCompleted > 0 || p.Strength > 0 || p.repeats != tt.cut {
+			if !slices.Equal(p.Spared, []string{"TestFrail"}) || p.NotCompleted > 0 || p.Strength > 0 || p.Repeats != tt.cut {
 				t.Errorf("%+v", p)
 			}
 			if len(r.Findings) != 1 {
 				t.Errorf("%d findings, want the race in the other test", len(r.Findings))
 			}
-			if p.sparedStrength > 30 {
-				t.Errorf("noise of %d us in runs of the spared test, which hangs or fails above 30", p.sparedStrength)
+			if p.SparedStrength > 30 {
+				t.Errorf("noise of %d us in runs of the spared test, which hangs or fails above 30", p.SparedStrength)
 			}
 		})
 	}
@@ -88,7 +90,10 @@ func TestFrailTestsAreSpared(t *testing.T) {
 
 // Flags of the user's say which tests there are, and a test that is alone is not spared.
 func TestChosenTests(t *testing.T) {
-	pkg := &PackageResult{allTests: []string{"TestA", "TestB", "TestC"}, LeftOut: []string{"TestC"}}
+	pkg := &run.Package{
+		NotIn: run.NotIn{LeftOut: []string{"TestC"}},
+		State: run.State{InSource: run.InSource{AllTests: []string{"TestA", "TestB", "TestC"}}},
+	}
 	for _, tt := range []struct {
 		flags  []string
 		want   []string
@@ -100,7 +105,7 @@ func TestChosenTests(t *testing.T) {
 		{[]string{"-test.skip=B"}, []string{"TestA"}, false},
 		{[]string{"-test.skip=B/sub", "-test.v=true"}, []string{"TestA", "TestB"}, true},
 	} {
-		c := &campaign{cfg: &settings{Settings: Settings{Tests: Tests{Flags: tt.flags}}, Series: Series{Runs: 8}}}
+		c := &campaign{cfg: &settings{Settings: run.Settings{Tests: run.Tests{Flags: tt.flags}}, Series: Series{Runs: 8}}}
 		if got := c.chosenTests(pkg); !slices.Equal(got, tt.want) {
 			t.Errorf("with %q: %q, want %q", tt.flags, got, tt.want)
 		}

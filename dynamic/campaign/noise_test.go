@@ -11,6 +11,7 @@ import (
 
 	"github.com/interlock-go/interlock/dynamic/campaign/arm"
 	"github.com/interlock-go/interlock/dynamic/campaign/internal/testproc"
+	"github.com/interlock-go/interlock/dynamic/campaign/run"
 )
 
 // plainPart is the part of INTERLOCK_NOISE that differs from campaign to campaign.
@@ -63,36 +64,38 @@ func TestNoiseIsWeakened(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes long")
 	}
+	with := func(failures int, plain run.Outcome, under run.UnderNoiseOnly) run.Package {
+		return run.Package{Failures: failures, WithoutNoise: run.WithoutNoise{Plain: plain}, UnderNoiseOnly: under}
+	}
 	for _, tt := range []struct {
 		name, script string
-		noise        []string
-		want         PackageResult
+		Delays       []string
+		want         run.Package
 	}{
 		{
 			"timing", "fail noise?\nfail noise?\nnoise?", []string{"strength=100", "strength=50", "strength=25"},
-			PackageResult{Failures: 2, UnderNoise: 2, Strength: 25, Plain: Passed, Tests: []string{"Test"}},
+			with(2, run.Passed, run.UnderNoiseOnly{UnderNoise: 2, Strength: 25, Tests: []string{"Test"}}),
 		},
 		{
 			"race", "fail 1-2 noise?\nfail noise?\nnoise?", []string{"strength=100", "strength=100", "strength=100"},
-			PackageResult{Failures: 2, UnderNoise: 2, Plain: Passed, Tests: []string{"Test"}},
+			with(2, run.Passed, run.UnderNoiseOnly{UnderNoise: 2, Tests: []string{"Test"}}),
 		},
 		{
 			"fails by itself now and then", "breaks fail noise?\nfail noise?\nnoise?",
 			[]string{"strength=100", "strength=100", "strength=100"},
-			PackageResult{Failures: 2, Plain: Failed},
+			with(2, run.Failed, run.UnderNoiseOnly{}),
 		},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			cfg := config(t, scripted(tt.script), threeSites(t))
 			cfg.Runs, cfg.Noise.Strength = 3, 100
 			r := campaignOf(t, cfg)
-			if got := noises(t, cfg); !slices.Equal(got, tt.noise) {
-				t.Errorf("noise %q, want %q", got, tt.noise)
+			if got := noises(t, cfg); !slices.Equal(got, tt.Delays) {
+				t.Errorf("noise %q, want %q", got, tt.Delays)
 			}
 			p := r.Packages[0]
-			got := PackageResult{
-				Failures: p.Failures, UnderNoise: p.UnderNoise, Strength: p.Strength, Plain: p.Plain, Tests: p.Tests,
-			}
+			got := with(p.Failures, p.Plain,
+				run.UnderNoiseOnly{UnderNoise: p.UnderNoise, Strength: p.Strength, Tests: p.Tests})
 			if fmt.Sprintf("%+v", got) != fmt.Sprintf("%+v", tt.want) {
 				t.Errorf("got %+v, want %+v", got, tt.want)
 			}
@@ -119,7 +122,7 @@ func TestFailingWithoutNoiseIsNoTiming(t *testing.T) {
 	cfg.Runs = 2
 	p := campaignOf(t, cfg).Packages[0]
 	// The first run fails as without noise, the second in another way.
-	if p.Plain != Failed || p.Failures != 2 || p.UnderNoise != 1 || p.UnderNoiseFirst.Run != 2 {
+	if p.Plain != run.Failed || p.Failures != 2 || p.UnderNoise != 1 || p.UnderNoiseFirst.Run != 2 {
 		t.Errorf("%+v", p)
 	}
 }
@@ -147,17 +150,19 @@ func TestOutputIsShownLive(t *testing.T) {
 // An auto schedule measures first, and looks around in every fourth run; where the user
 // says where to make noise, or runs have to be alike, there is no plan.
 func TestPurposes(t *testing.T) {
-	with := func(n Noise) settings { return settings{Settings: Settings{Noise: n}, Series: Series{Runs: 4}} }
+	with := func(n run.Noise) settings { return settings{Settings: run.Settings{Noise: n}, Series: Series{Runs: 4}} }
 	for _, tt := range []struct {
 		name string
 		cfg  settings
-		want []purpose
+		want []run.Purpose
 	}{
-		{"auto", settings{Series: Series{Runs: 6}}, []purpose{measuring, planned, planned, guided, planned, planned}},
-		{"few runs", settings{Series: Series{Runs: 2}}, []purpose{guided, planned}},
-		{"guided", with(Noise{Where: arm.Heuristic{Text: "guided"}}), []purpose{guided, guided, guided, guided}},
-		{"replay", with(Noise{Only: []uint32{1}}), []purpose{guided, guided, guided, guided}},
-		{"repeated", with(Noise{Repeat: true}), []purpose{guided, guided, guided, guided}},
+		{"auto", settings{Series: Series{Runs: 6}},
+			[]run.Purpose{run.Measuring, run.Planned, run.Planned, run.Guided, run.Planned, run.Planned}},
+		{"few runs", settings{Series: Series{Runs: 2}}, []run.Purpose{run.Guided, run.Planned}},
+		{"guided", with(run.Noise{Where: arm.Heuristic{Text: "guided"}}),
+			[]run.Purpose{run.Guided, run.Guided, run.Guided, run.Guided}},
+		{"replay", with(run.Noise{Only: []uint32{1}}), []run.Purpose{run.Guided, run.Guided, run.Guided, run.Guided}},
+		{"repeated", with(run.Noise{Repeat: true}), []run.Purpose{run.Guided, run.Guided, run.Guided, run.Guided}},
 	} {
 		for i, want := range tt.want {
 			if got := tt.cfg.purpose(i + 1); got != want {
@@ -169,14 +174,17 @@ func TestPurposes(t *testing.T) {
 
 // A test that failed without noise beside one that hung fails as it did then, once runs leave the other out.
 func TestFailsBesideAHang(t *testing.T) {
-	pkg := &PackageResult{Plain: TimedOut, plainTests: []string{"TestFails", "TestHangs"}}
+	pkg := &run.Package{
+		WithoutNoise: run.WithoutNoise{Plain: run.TimedOut},
+		State:        run.State{PlainTests: []string{"TestFails", "TestHangs"}},
+	}
 	for output, want := range map[string]bool{
 		"--- FAIL: TestFails (0.00s)\n":                              true,
 		"--- FAIL: TestFails (0.00s)\n--- FAIL: TestOther (0.00s)\n": false,
 		"FAIL\n": false,
 	} {
-		p := &testproc.Process{Outcome: Failed, Output: []byte(output)}
-		if got := pkg.likePlain(p); got != want {
+		p := &testproc.Process{Outcome: run.Failed, Output: []byte(output)}
+		if got := pkg.LikePlain(p); got != want {
 			t.Errorf("%q: %v, want %v", output, got, want)
 		}
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/interlock-go/interlock/atomicsets/sites"
 	"github.com/interlock-go/interlock/dynamic/build"
 	"github.com/interlock-go/interlock/dynamic/campaign/arm"
+	"github.com/interlock-go/interlock/dynamic/campaign/run"
 	"github.com/interlock-go/interlock/dynamic/internal/testmodule"
 )
 
@@ -95,8 +96,9 @@ func TestRaceDetectorScheduled(t *testing.T) {
 		}
 		const runs = 3
 		r, err := Exact(context.Background(), ExactConfig{
-			Program: Program{ws, p}, Tests: Tests{Binaries: bins, Dir: t.TempDir()}, Engine: Engine{Race: true},
-			Where: where, Series: Series{Runs: runs, Seed: 1},
+			Program: run.Program{Workspace: ws, Plan: p}, Tests: run.Tests{Binaries: bins, Dir: t.TempDir()},
+			Engine: run.Engine{Race: true},
+			Where:  where, Series: Series{Runs: runs, Seed: 1},
 		})
 		if err != nil {
 			t.Fatal(err)

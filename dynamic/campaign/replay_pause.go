@@ -11,6 +11,8 @@ import (
 	"github.com/interlock-go/interlock/atomicsets/plan"
 	"github.com/interlock-go/interlock/dynamic/build"
 	"github.com/interlock-go/interlock/dynamic/campaign/internal/stacktext"
+	"github.com/interlock-go/interlock/dynamic/campaign/judge"
+	"github.com/interlock-go/interlock/dynamic/campaign/run"
 )
 
 // A goroutine that tests a condition and then waits misses a wake-up that comes in between. Noise at random seldom
@@ -27,20 +29,20 @@ type pausePlace struct {
 	isOfTests bool
 }
 
-// waysToReplay lists the replays to try for a finding, see [replay.ways]. Pauses in the functions of the goroutines
+// waysToReplay lists the replays to try for a finding, see [run.Replay.Ways]. Pauses in the functions of the goroutines
 // that wait come directly behind the run as it was: a run that does not hang takes no longer than the test. Pauses
 // elsewhere come last.
-func (c *campaign) waysToReplay(s *shown) []replay {
-	ways := s.replay.ways()
-	if !s.replay.held || !c.cfg.auto() || c.cfg.Replay.HoldFlag == "" || !c.isMonitored(s.replay.pkg) {
+func (c *campaign) waysToReplay(s *judge.Shown) []run.Replay {
+	ways := s.Replay.Ways()
+	if !s.Replay.Held || !c.cfg.auto() || c.cfg.Replay.HoldFlag == "" || !c.isMonitored(s.Replay.Pkg) {
 		return ways
 	}
-	var near, far []replay
+	var near, far []run.Replay
 	for _, p := range c.placesToPause(s.Finding) {
 		for order := range uint64(orders) {
-			paused := s.replay
-			paused.strength, paused.only, paused.hold = 0, "", ""
-			paused.seed, paused.pause = orders*s.replay.seed+order, fmt.Sprintf("%s@%v", p.at, pauseLength)
+			paused := s.Replay
+			paused.Strength, paused.Only, paused.Hold = 0, "", ""
+			paused.Seed, paused.Pause = orders*s.Replay.Seed+order, fmt.Sprintf("%s@%v", p.at, run.PauseLength)
 			if p.isNear {
 				near = append(near, paused)
 			} else {
@@ -74,7 +76,7 @@ func (c *campaign) placesToPause(f *finding.Finding) (all []pausePlace) {
 			all = append(all, pausePlace{at.String(), functions[[2]string{pkg, function}], isTestFile(at.File)})
 		}
 	}
-	for _, u := range LockUses(c.seen.pkgs) {
+	for _, u := range LockUses(c.seen.Pkgs) {
 		if u.Method == "Lock" || u.Method == "RLock" {
 			add(u.Package, u.Function, u.Position)
 		}
@@ -86,7 +88,7 @@ func (c *campaign) placesToPause(f *finding.Finding) (all []pausePlace) {
 	}
 	// Tests start goroutines and wait for them: a pause in a test itself seldom changes the order of others.
 	slices.SortFunc(all, func(a, b pausePlace) int {
-		return cmp.Or(btoi(b.isNear)-btoi(a.isNear), btoi(a.isOfTests)-btoi(b.isOfTests), strings.Compare(a.at, b.at))
+		return cmp.Or(firstTrue(a.isNear, b.isNear), firstTrue(b.isOfTests, a.isOfTests), strings.Compare(a.at, b.at))
 	})
 	all = slices.Compact(all)
 	return all[:min(len(all), mostPauses)]
@@ -94,6 +96,17 @@ func (c *campaign) placesToPause(f *finding.Finding) (all []pausePlace) {
 
 // isTooLate reports whether a way to replay a finding is left out, as the time for its replays is over. Pauses are
 // many, so that they end with that time in any campaign.
-func (c *campaign) isTooLate(r *replay) bool {
-	return c.isLate() || r.pause != "" && time.Now().After(c.time.share)
+func (c *campaign) isTooLate(r *run.Replay) bool {
+	return c.isLate() || r.Pause != "" && time.Now().After(c.time.share)
+}
+
+// firstTrue compares two values for an order in which true comes before false.
+func firstTrue(a, b bool) int {
+	switch {
+	case a == b:
+		return 0
+	case a:
+		return -1
+	}
+	return 1
 }

@@ -61,7 +61,7 @@ func TestBegin(t *testing.T) {
 	if a.Seed() != 0 || begin(t, a, "k", 7) {
 		t.Error("an empty folder is gone on with")
 	}
-	p := &part{Package: "m", name: a.nextPart(), Result: &campaign.Result{Runs: 3, Interrupted: true}}
+	p := &part{Package: "m", name: a.nextPart(), Result: &campaign.Result{Made: campaign.Made{Runs: 3, Interrupted: true}}}
 	if err := a.write(p.name, p); err != nil {
 		t.Fatal(err)
 	}

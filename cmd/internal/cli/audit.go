@@ -206,7 +206,7 @@ func (a *auditing) tests(pl *planner.Planned) error {
 	s := a.set
 	s.Vet, s.First = a.flags.Vet, true
 	s.Tests.Flags, s.Tests.Timeout = a.flags.Binary, a.flags.Timeout
-	s.Replay = campaign.Replay{OnlyFlag: "-only", HoldFlag: "-hold", Flags: a.replayFlags(), Tries: defaultReplays}
+	s.Replay = campaign.Replays{OnlyFlag: "-only", HoldFlag: "-hold", Flags: a.replayFlags(), Tries: defaultReplays}
 	built, err := testrun.Build(ctx, a.progress, pl, s)
 	if built != nil {
 		a.done = &testrun.Done{Built: built, Result: new(campaign.Result)}

@@ -31,7 +31,7 @@ type Settings struct {
 	Bounded bool // see campaign.Config
 	Tests   campaign.Tests
 	Noise   campaign.Noise
-	Replay  campaign.Replay
+	Replay  campaign.Replays
 	// Engine is the happens-before engine: of all runs, see [Exact], or of the one before the monitored runs, which First
 	// asks for, where it can be made.
 	Engine  campaign.Engine

@@ -16,8 +16,13 @@ import (
 // are later runs only if there are.
 func TestFailureUnderNoise(t *testing.T) {
 	f := &campaign.Failure{Run: 3, Seed: 7, Strength: 100, Outcome: campaign.Failed}
-	p := &campaign.PackageResult{Package: "m", Runs: 10, Failures: 1, UnderNoise: 1, First: f, UnderNoiseFirst: f,
-		Strength: 50, Tests: []string{"TestX"}}
+	p := &campaign.PackageResult{
+		Package:        "m",
+		Runs:           10,
+		Failures:       1,
+		First:          f,
+		UnderNoiseOnly: campaign.UnderNoiseOnly{UnderNoise: 1, UnderNoiseFirst: f, Strength: 50, Tests: []string{"TestX"}},
+	}
 	got := FailureOf(p, false)
 	for _, want := range []string{"TestX of m failed only under noise", "or has a bug that the monitor cannot name",
 		"later runs had a strength of at most 50"} {
@@ -51,8 +56,12 @@ func TestFailureUnderNoise(t *testing.T) {
 
 // Where each test hangs, the monitored runs have none to run: nothing has passed.
 func TestFailureOfAllThatHang(t *testing.T) {
-	p := &campaign.PackageResult{Package: "m", Runs: 3, PlainFailure: &campaign.Failure{Outcome: campaign.TimedOut},
-		LeftOut: []string{"TestX"}}
+	p := &campaign.PackageResult{
+		Package:      "m",
+		Runs:         3,
+		WithoutNoise: campaign.WithoutNoise{PlainFailure: &campaign.Failure{Outcome: campaign.TimedOut}},
+		NotIn:        campaign.NotIn{LeftOut: []string{"TestX"}},
+	}
 	if got := FailureOf(p, false); !strings.Contains(got, "which left out TestX, the other tests passed") {
 		t.Errorf("other tests passed, but: %q", got)
 	}
@@ -81,8 +90,16 @@ func TestFailuresOfTheMachine(t *testing.T) {
 func TestFailuresBesideNoise(t *testing.T) {
 	first := &campaign.Failure{Run: 1, Seed: 5, Outcome: campaign.Failed}
 	noisy := &campaign.Failure{Run: 3, Seed: 7, Strength: 100, Outcome: campaign.Failed}
-	p := campaign.PackageResult{Package: "m", Runs: 10, Failures: 10, UnderNoise: 2, First: first, UnderNoiseFirst: noisy,
-		Plain: campaign.Failed, PlainFailure: &campaign.Failure{Outcome: campaign.Failed}, Tests: []string{"TestX"}}
+	p := campaign.PackageResult{
+		Package:        "m",
+		Runs:           10,
+		Failures:       10,
+		First:          first,
+		UnderNoiseOnly: campaign.UnderNoiseOnly{UnderNoise: 2, UnderNoiseFirst: noisy, Tests: []string{"TestX"}},
+		WithoutNoise: campaign.WithoutNoise{
+			Plain: campaign.Failed, PlainFailure: &campaign.Failure{Outcome: campaign.Failed},
+		},
+	}
 	d := &Done{Built: &Built{}, Result: &campaign.Result{Packages: []campaign.PackageResult{p}}}
 	got := d.Failures(false)
 	if len(got) != 2 || !strings.Contains(got[0].Text, "TestX of m failed only under noise") ||
@@ -107,7 +124,7 @@ func TestUnkept(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	shown := &campaign.Result{Runs: 2, Findings: []*finding.Finding{{ID: "il-1"}}}
+	shown := &campaign.Result{Findings: []*finding.Finding{{ID: "il-1"}}, Made: campaign.Made{Runs: 2}}
 	k := keeping{run: func(_ context.Context, s Settings) (*campaign.Result, error) {
 		file.Close()
 		for range shown.Runs {

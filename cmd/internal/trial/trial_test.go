@@ -212,7 +212,12 @@ func TestMachineFaultIsNotThePatchs(t *testing.T) {
 // of them that their passing is no chance.
 func TestMayFailTests(t *testing.T) {
 	torn := &finding.Finding{Code: finding.TestAndUse, Status: finding.Suspected, Variable: finding.Variable{Package: "p"}}
-	always := campaign.PackageResult{Package: "p", Runs: 6, Failures: 6, PlainFailure: new(campaign.Failure)}
+	always := campaign.PackageResult{
+		Package:      "p",
+		Runs:         6,
+		Failures:     6,
+		WithoutNoise: campaign.WithoutNoise{PlainFailure: new(campaign.Failure)},
+	}
 	few, sometimes, quiet, other := always, always, always, always
 	few.Runs, few.Failures = 2, 2
 	sometimes.Failures = 5
@@ -376,7 +381,10 @@ q.go:1:1: does not build
 
 // With a patch the tests run no longer than by what is known of them without it, unless the user has set a timeout.
 func TestLimitOfTestsWithAPatch(t *testing.T) {
-	known := []campaign.PackageResult{{Limit: 10 * time.Second}, {Limit: 31 * time.Second}, {NoTests: true}}
+	known := []campaign.PackageResult{
+		{WithoutNoise: campaign.WithoutNoise{Limit: 10 * time.Second}},
+		{WithoutNoise: campaign.WithoutNoise{Limit: 31 * time.Second}}, {NoTests: true},
+	}
 	tr := &trial{before: &campaign.Result{Packages: known}}
 	if got := tr.limit(); got != 31*time.Second {
 		t.Errorf("limit %v, want 31s", got)

@@ -27,29 +27,55 @@ func race(name string, status finding.Status, run, runs, hits int) *finding.Find
 func TestResults(t *testing.T) {
 	parts := []*campaign.Result{
 		{
-			Engine: "watch", Seed: 1, Runs: 4, Exact: 1, Findings: []*finding.Finding{
+			Seed: 1,
+			Findings: []*finding.Finding{
 				race("a", finding.Confirmed, 2, 4, 1), race("b", finding.Predicted, 1, 4, 4),
 			},
-			Packages: []campaign.PackageResult{{Package: "m", Runs: 4, Failures: 1, UnderNoise: 1, Plain: campaign.Passed,
-				First: &campaign.Failure{Run: 3}, Skipped: []string{"TestLong"}}},
-			Coverage: campaign.Coverage{Monitored: 5, Reached: []uint32{1, 2}, Armed: []uint32{2}, Never: []uint32{3, 4, 5}},
-			Sections: 2, Ended: []uint32{9},
-			Known: join.Known{Lines: map[join.Line]bool{{File: "a:b.go", Line: 4}: true}, Whole: map[string]int{"x": 2}},
+			Packages: []campaign.PackageResult{{
+				Package:        "m",
+				Runs:           4,
+				Failures:       1,
+				First:          &campaign.Failure{Run: 3},
+				UnderNoiseOnly: campaign.UnderNoiseOnly{UnderNoise: 1},
+				WithoutNoise:   campaign.WithoutNoise{Plain: campaign.Passed, Skipped: []string{"TestLong"}},
+			}},
+			Known:    join.Known{Lines: map[join.Line]bool{{File: "a:b.go", Line: 4}: true}, Whole: map[string]int{"x": 2}},
+			ByEngine: campaign.ByEngine{Engine: "watch", Exact: 1},
+			Made:     campaign.Made{Runs: 4},
+			Covered: campaign.Covered{
+				Coverage: campaign.Coverage{Monitored: 5, Reached: []uint32{1, 2}, Armed: []uint32{2}, Never: []uint32{3, 4, 5}},
+				Sections: 2, Ended: []uint32{9},
+			},
 		},
 		{
-			Engine: "watch", Seed: 5, Runs: 2, Interrupted: true, Findings: []*finding.Finding{
+			Seed: 5,
+			Findings: []*finding.Finding{
 				race("a", finding.Confirmed, 1, 2, 2), race("b", finding.Confirmed, 2, 2, 1),
 			},
-			Packages: []campaign.PackageResult{{Package: "m", Runs: 2, Failures: 1, Plain: campaign.Passed,
-				First: &campaign.Failure{Run: 1}, Skipped: []string{"TestLong"}}},
-			Coverage: campaign.Coverage{Monitored: 5, Reached: []uint32{2, 3}, Never: []uint32{1, 4, 5}},
-			Sections: 2, Ended: []uint32{8, 9}, Known: join.Known{Whole: map[string]int{"x": 1}},
+			Packages: []campaign.PackageResult{{
+				Package:      "m",
+				Runs:         2,
+				Failures:     1,
+				First:        &campaign.Failure{Run: 1},
+				WithoutNoise: campaign.WithoutNoise{Plain: campaign.Passed, Skipped: []string{"TestLong"}},
+			}},
+			Known:    join.Known{Whole: map[string]int{"x": 1}},
+			ByEngine: campaign.ByEngine{Engine: "watch"},
+			Made:     campaign.Made{Runs: 2, Interrupted: true},
+			Covered: campaign.Covered{
+				Coverage: campaign.Coverage{Monitored: 5, Reached: []uint32{2, 3}, Never: []uint32{1, 4, 5}},
+				Sections: 2, Ended: []uint32{8, 9},
+			},
 		},
 		{
-			Engine: "watch", Seed: 1, Runs: 3, Exact: 1,
+			Seed:     1,
 			Packages: []campaign.PackageResult{{Package: "m/sub", Runs: 3}},
-			Coverage: campaign.Coverage{Monitored: 5, Reached: []uint32{4}, Never: []uint32{1, 2, 3, 5}},
-			Sections: 2,
+			ByEngine: campaign.ByEngine{Engine: "watch", Exact: 1},
+			Made:     campaign.Made{Runs: 3},
+			Covered: campaign.Covered{
+				Coverage: campaign.Coverage{Monitored: 5, Reached: []uint32{4}, Never: []uint32{1, 2, 3, 5}},
+				Sections: 2,
+			},
 		},
 	}
 	data, err := json.Marshal(parts)

@@ -206,7 +206,7 @@ func (m *Monitored) config(q Request) campaign.Config {
 		Series: campaign.Series{Runs: q.Runs, Seed: q.Seed},
 	}
 	if q.Replays > 0 {
-		cfg.Replay = campaign.Replay{Tries: q.Replays, OnlyFlag: "-only", HoldFlag: "-hold"}
+		cfg.Replay = campaign.Replays{Tries: q.Replays, OnlyFlag: "-only", HoldFlag: "-hold"}
 	}
 	if q.Function != "" {
 		cfg.Tests.Flags = []string{"-test.run=^" + q.Function + "$"}
