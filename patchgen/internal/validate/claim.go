@@ -118,6 +118,7 @@ func (v *Validator) Check(after *session.Snapshot, claim Claim) []*Refusal {
 	j.usedInStep()
 	j.noRaceBeside()
 	j.copied()
+	j.reflected()
 	j.leftBeside()
 	for _, also := range claim.Also {
 		claim.Variable = also

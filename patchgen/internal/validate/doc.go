@@ -106,7 +106,8 @@
 // slice are refused where they are returned or stored. Two paths to one object
 // are two objects, which errs towards refusing. A test decides about a use
 // where the branch dominates it; what it decides about the next round of a
-// loop is not judged. Reflection, unsafe and cgo are not seen.
+// loop is not judged. Of reflection and unsafe it is seen which structs
+// come to it, and cgo is not seen.
 //
 // Cost: for the functions that a patch touches the square of their accesses,
 // for the whole module linear in its instructions, and in its calls under locks
