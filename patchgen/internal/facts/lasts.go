@@ -40,6 +40,9 @@ func (f *Facts) Lasting(file *source.File, n ast.Node) string {
 	return ""
 }
 
+// Lasts is Lasting for one instruction.
+func (f *Facts) Lasts(instr ssa.Instruction) string { return f.lasts.Does(instr) }
+
 func (f *Facts) lookLasts(instr ssa.Instruction) (why string, calls []*ssa.Function) {
 	if why := Waiting(instr); why != "" {
 		return why, nil

@@ -31,6 +31,8 @@ import (
 //		}
 //	}()
 //
+// A sender that goes on after its only send does so after the stop as well: the case is empty then.
+//
 // It applies where only the function that makes the channel receives, in its
 // own body, and all senders are goroutines that it starts: when it returns,
 // nobody is left to receive. Obligation: [validate.Unblocked].
@@ -66,7 +68,12 @@ func stop(p *Problem) (*strategy.Patch, error) {
 		if results := f.Type.Results; results != nil && len(results.List) > 0 {
 			return nil, fmt.Errorf("%s: the sender has results", c.file.At(s))
 		}
-		text := fmt.Sprintf("select {\ncase %s:\ncase <-%s:\n\treturn\n}", c.file.Text(s), name)
+		// What follows the send, such as the release of what the goroutine holds, is done whether it was received or not.
+		leave := "\n\treturn"
+		if !c.inLoop(s, f) && c.isLast(s, f, false) != nil {
+			leave = ""
+		}
+		text := fmt.Sprintf("select {\ncase %s:\ncase <-%s:%s\n}", c.file.Text(s), name, leave)
 		edits.Replace(c.file, s, strings.ReplaceAll(text, "\n", "\n"+c.file.Indent(s.Pos())))
 	}
 	edits.After(c.file, c.made, func() string {

@@ -180,6 +180,7 @@ func (j *judge) unblocked() {
 	for _, k := range after.left(before) {
 		j.add("unblocked", "%s still %s, in another place", short(k.function), k.what)
 	}
+	j.afterStop()
 }
 
 // blocking counts the operations on the claim's channel of which nothing that

@@ -229,6 +229,7 @@ var golden = map[string]string{
 	"reorder_field":               "published server.limit",
 	"reorder_later_calls":         "published server.name",
 	"sign_off_panics":             "signs-off -",
+	"stop_cleanup":                "unblocked first/res",
 	"stop_field":                  "unblocked first/lines",
 	"stop_timeout":                "unblocked squares/out",
 	"swap_globals":                "ordered - agesMu namesMu",

@@ -17,6 +17,7 @@ import (
 	"github.com/interlock-go/interlock/analyzers/pass/callgraph"
 	"github.com/interlock-go/interlock/analyzers/pass/ir"
 	"github.com/interlock-go/interlock/analyzers/pass/lockset"
+	"github.com/interlock-go/interlock/analyzers/pass/syncops"
 	"github.com/interlock-go/interlock/patchgen/internal/facts"
 	"github.com/interlock-go/interlock/patchgen/internal/session"
 )
@@ -249,6 +250,11 @@ func (s *state) lookHandover(instr ssa.Instruction) (what string, calls []*ssa.F
 	switch instr := instr.(type) {
 	case *ssa.Send:
 		return "sends", nil
+	// <-s.slots, where others send to take a slot
+	case *ssa.UnOp:
+		if instr.Op == token.ARROW && len(*instr.Referrers()) == 0 && isSentElsewhere(s.Of(instr.Parent()), instr) {
+			return "receives", nil
+		}
 	case *ssa.Call:
 		if b, ok := instr.Call.Value.(*ssa.Builtin); ok && b.Name() == "close" {
 			return "closes a channel", nil
@@ -260,6 +266,18 @@ func (s *state) lookHandover(instr ssa.Instruction) (what string, calls []*ssa.F
 		return "", s.Calls.Runs(instr)
 	}
 	return "", nil
+}
+
+// isSentElsewhere reports whether another function sends on the channel of a receive.
+func isSentElsewhere(p *session.Package, receive ssa.Instruction) bool {
+	for _, op := range p.Ops.All {
+		if op.Instr == receive {
+			return slices.ContainsFunc(p.Ops.ByKey[op.Key], func(other *syncops.Op) bool {
+				return other.Mode == finding.Send && other.Fn != op.Fn
+			})
+		}
+	}
+	return false
 }
 
 // channelWaits counts the sends and receives of touched functions: those that stand alone, and the cases of selects.

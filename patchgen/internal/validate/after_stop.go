@@ -1,0 +1,81 @@
+package validate
+
+import (
+	"go/ast"
+	"maps"
+	"slices"
+
+	"golang.org/x/tools/go/ssa"
+
+	"github.com/interlock-go/interlock/analyzers/finding"
+	"github.com/interlock-go/interlock/analyzers/pass/ir"
+	"github.com/interlock-go/interlock/patchgen/internal/facts"
+)
+
+// afterStop judges the code after a send that has become a case beside a stop. Where the stop leaves the function, that
+// code is left out, and nobody may wait for it; where it does not, the code runs although nothing was received.
+//
+//	select {
+//	case res <- v:
+//	case <-stop:
+//		return
+//	}
+//	<-f.slots	// for which the next call waits
+func (j *judge) afterStop() {
+	handovers := facts.NewSearch(j.now.lookHandover)
+	for _, p := range j.now.Packages {
+		known := j.selects(j.old, j.old.Package(p.Path))
+		for _, x := range slices.Concat(slices.Collect(maps.Values(j.selects(j.now, p)))...) {
+			if len(known[x.text]) > 0 {
+				known[x.text] = known[x.text][1:]
+				continue
+			}
+			i := slices.IndexFunc(p.IR.Funcs, func(fn *ssa.Function) bool { return fn.Syntax() == x.function })
+			if i < 0 {
+				continue
+			}
+			for sel := range ir.Instructions(p.IR.Funcs[i]) {
+				if sel, ok := sel.(*ssa.Select); ok && x.stmt.Pos() <= sel.Pos() && sel.Pos() < x.stmt.End() {
+					j.after(x, sel, handovers)
+				}
+			}
+		}
+	}
+}
+
+// after judges what the select leads to, and what does not lead back to it.
+func (j *judge) after(x selectIn, sel *ssa.Select, handovers *facts.Search) {
+	leaves := slices.ContainsFunc(x.stmt.Body.List, func(c ast.Stmt) bool {
+		body := c.(*ast.CommClause).Body
+		if len(body) == 0 {
+			return false
+		}
+		_, returns := body[len(body)-1].(*ast.ReturnStmt)
+		return returns
+	})
+	flow := x.pkg.IR.Flow(sel.Parent())
+	for instr := range ir.Instructions(sel.Parent()) {
+		if !flow.Leads(sel, instr) || instr == ssa.Instruction(sel) {
+			continue
+		}
+		if what := handovers.Does(instr); what != "" && leaves {
+			j.add("unblocked", "others may wait for it to come to %s, where it %s", at(x.pkg, instr), what)
+			continue
+		}
+		_, isDefer := instr.(*ssa.Defer)
+		_, runs := instr.(*ssa.RunDefers)
+		if isDefer || runs || flow.Leads(instr, sel) {
+			continue
+		}
+		what := j.now.Lasts(instr)
+		switch {
+		case what == "":
+		case leaves:
+			j.doubt(place{x.pkg, instr}, finding.Heavy, "unblocked", "it stays undone when nobody receives",
+				"the stop leaves %s out, where it %s", at(x.pkg, instr), what)
+		case handovers.Does(instr) == "":
+			j.doubt(place{x.pkg, instr}, finding.Light, "unblocked", "it is wrong if it is only for what was received",
+				"after the stop it comes to %s as well, where it %s", at(x.pkg, instr), what)
+		}
+	}
+}
