@@ -119,6 +119,7 @@ func (v *Validator) Check(after *session.Snapshot, claim Claim) []*Refusal {
 	j.noRaceBeside()
 	j.copied()
 	j.reflected()
+	j.stale()
 	j.leftBeside()
 	for _, also := range claim.Also {
 		claim.Variable = also

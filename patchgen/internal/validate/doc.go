@@ -49,6 +49,8 @@
 // For each patch of a variable:
 //
 //	copied      no value is copied of a struct to which the patch adds a lock or an atomic
+//	            nor is it handed to reflection, which would find the fields that the patch adds
+//	waits       no loop sends to the entries of a copy, of which others may have been removed since
 //	left        the functions that it changes do not the same to another field: a write without a lock that an
 //	            exported function uses too, or a read in the same statement without the lock of its writers
 //
