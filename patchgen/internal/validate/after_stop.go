@@ -45,6 +45,7 @@ func (j *judge) afterStop() {
 
 // after judges what the select leads to, and what does not lead back to it.
 func (j *judge) after(x selectIn, sel *ssa.Select, handovers *facts.Search) {
+	// Whether the case of the stop leaves the function.
 	leaves := slices.ContainsFunc(x.stmt.Body.List, func(c ast.Stmt) bool {
 		body := c.(*ast.CommClause).Body
 		if len(body) == 0 {
@@ -62,6 +63,7 @@ func (j *judge) after(x selectIn, sel *ssa.Select, handovers *facts.Search) {
 			j.add("unblocked", "others may wait for it to come to %s, where it %s", at(x.pkg, instr), what)
 			continue
 		}
+		// What is deferred is done in any case, and the next round is the next value's.
 		_, isDefer := instr.(*ssa.Defer)
 		_, runs := instr.(*ssa.RunDefers)
 		if isDefer || runs || flow.Leads(instr, sel) {

@@ -150,7 +150,8 @@ func (r reflection) looks(path string, t types.Type) bool {
 	case path == "fmt", path == "log":
 		return !hasMethod(t, "String", "Error", "Format")
 	case strings.HasPrefix(path, "encoding/"):
-		return token.IsExported(r.named) && !hasMethod(t, "MarshalJSON", "MarshalText", "MarshalXML", "GobEncode", "MarshalBinary")
+		return token.IsExported(r.named) &&
+			!hasMethod(t, "MarshalJSON", "MarshalText", "MarshalXML", "GobEncode", "MarshalBinary")
 	}
 	return false
 }

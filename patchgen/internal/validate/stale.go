@@ -10,8 +10,8 @@ import (
 	"github.com/interlock-go/interlock/patchgen/internal/session"
 )
 
-// stale doubts a loop that sends to each entry of a copy, where it sent to each entry of the variable: it sends to those
-// as well that are removed in the meantime.
+// stale doubts a loop that sends to each entry of a copy, where it sent to each entry of the variable: it sends
+// to those as well that are removed in the meantime.
 //
 //	for s := range subs { s.C <- e }	// subs is a copy of h.subs; s has left, and receives no more
 func (j *judge) stale() {
