@@ -17,7 +17,7 @@ import (
 // lock. It reads them without the lock, and the patch may change the fields that it finds.
 //
 //	type header struct { mu sync.Mutex; records uint32 }	// mu is new
-//	binary.Write(w, binary.LittleEndian, h)	// no mutex can be written
+//	binary.Write(w, binary.LittleEndian, h)	// writes the mutex too
 func (j *judge) reflected() {
 	claim := j.now.claim
 	if claim.Variable.Type == "" || claim.Kind != Guarded && claim.Kind != Once && claim.Kind != Atomic {
