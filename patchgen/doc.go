@@ -32,6 +32,7 @@
 //	cancel   who waits at a channel leaves when its context is done
 //	sign off a goroutine calls Done however it ends
 //	broadcast all who wait for a condition are woken
+//	closed flag each send on a channel asks whether it is closed
 //	close once a channel is closed in a sync.Once
 //
 // A strategy for a variable looks at every access of the variable in the module, not only at

@@ -84,6 +84,8 @@ var library = []row{
 
 	{pkg: "context", is: ordersNothing | noEffect | argumentsListed | onlyKeeps | locksItself | lasting | ownCode},
 	{pkg: "context", names: "AfterFunc", is: startsCallback},
+	{pkg: "context", names: "Background TODO WithCancel WithCancelCause WithDeadline WithTimeout WithValue",
+		is: neverWaits},
 
 	{pkg: "crypto/md5", is: pure},
 	{pkg: "crypto/rand", is: ordersNothing},

@@ -113,15 +113,32 @@ func (c *builder) open(list []ast.Stmt, i int, r *region) *region {
 	if list == nil {
 		return r
 	}
-	if i > 0 {
-		if op := c.unlocks(list[i-1]); op != nil {
-			r.continued = "Lock"
-			c.edits.DeleteLine(c.File, list[i-1])
-			return r
-		}
+	if kind := c.continues(list, i); kind != "" {
+		r.continued = kind
+		c.edits.DeleteLine(c.File, list[i-1])
+		return r
 	}
 	c.before(list[i], r.lockText)
 	return r
+}
+
+// continues returns how the lock was taken, Lock or RLock, which list[i-1] releases and list[i] could go on with:
+// a read lock is enough for a return that only reads. It returns "" if there is none.
+func (c *builder) continues(list []ast.Stmt, i int) string {
+	if i == 0 {
+		return ""
+	}
+	op := c.releases(list[i-1])
+	_, isReturn := list[i].(*ast.ReturnStmt)
+	switch {
+	case op == nil:
+		return ""
+	case !op.Read:
+		return "Lock"
+	case isReturn && !anyWrites(c.In(list[i])):
+		return "RLock"
+	}
+	return ""
 }
 
 // record records in the region what the accesses do.

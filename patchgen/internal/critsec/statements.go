@@ -16,7 +16,8 @@ func (c *builder) list(list []ast.Stmt, r *region, top bool) (*region, error) {
 			if !c.has(s) {
 				continue
 			}
-			if top && c.deferUnlock(list[i:]) {
+			// Right behind an Unlock, that moves: the lock need not be taken again.
+			if top && c.continues(list, i) == "" && c.deferUnlock(list[i:]) {
 				return nil, nil
 			}
 		}

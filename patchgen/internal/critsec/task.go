@@ -73,6 +73,15 @@ func NewTask(facts *facts.Facts, f *source.Function, edits *edit.Edits) *Task {
 // unlocks returns the lock operation of a statement that is x.mu.Unlock() for
 // this lock, held for writing on every way there.
 func (c *Task) unlocks(s ast.Stmt) *source.LockOp {
+	if op := c.releases(s); op != nil && !op.Read {
+		return op
+	}
+	return nil
+}
+
+// releases returns the lock operation of a statement that is x.mu.Unlock() or x.mu.RUnlock() for this lock, if that
+// side is held on every way there.
+func (c *Task) releases(s ast.Stmt) *source.LockOp {
 	es, ok := s.(*ast.ExprStmt)
 	if !ok {
 		return nil
@@ -82,10 +91,7 @@ func (c *Task) unlocks(s ast.Stmt) *source.LockOp {
 		return nil
 	}
 	op, ok := c.File.LockOp(call)
-	if !ok || op.Acquire || op.Read || op.Path.Key != c.LockKey || c.File.Text(op.Expr) != c.Lock {
-		return nil
-	}
-	if !c.Facts.HeldForWriting(c.File, call) {
+	if !ok || op.Acquire || op.Path.Key != c.LockKey || c.File.Text(op.Expr) != c.Lock || !c.Facts.IsHeld(c.File, op) {
 		return nil
 	}
 	return &op

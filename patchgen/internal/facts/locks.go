@@ -104,10 +104,9 @@ func (f *Facts) Knows(a *source.Access) bool {
 	return ok
 }
 
-// HeldForWriting reports whether the lock that a call unlocks is surely held,
-// its write side, before the call.
-func (f *Facts) HeldForWriting(file *source.File, call *ast.CallExpr) bool {
-	p, ok := f.at(file, call.Lparen)
+// IsHeld reports whether the lock that a call releases is surely held before the call, the side that it releases.
+func (f *Facts) IsHeld(file *source.File, op source.LockOp) bool {
+	p, ok := f.at(file, op.Call.Lparen)
 	if !ok {
 		return false
 	}
@@ -116,7 +115,7 @@ func (f *Facts) HeldForWriting(file *source.File, call *ast.CallExpr) bool {
 		return false
 	}
 	held, ok := p.locks.Has(accesspath.Of(lock))
-	return ok && !held.Read
+	return ok && held.Read == op.Read
 }
 
 // MayHold reports whether a lock of the class may be held at a call: where nothing is known, it may.

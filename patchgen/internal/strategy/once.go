@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"go/ast"
 	"go/token"
-	"go/types"
+	"strings"
 
 	"github.com/interlock-go/interlock/patchgen/internal/edit"
 	"github.com/interlock-go/interlock/patchgen/internal/source"
@@ -164,39 +164,68 @@ func (p *Problem) writeOnce(s *ast.IfStmt, file *source.File) (*Patch, error) {
 // DeclareOnce declares a sync.Once beside the variable, a field or a package variable, and returns its class. The
 // comment says what it does.
 func (p *Problem) DeclareOnce(edits *edit.Edits, name, comment string) (class string, err error) {
+	err = p.declareBehind(edits, "sync.Once", func(pkg string) string { return name + " " + pkg + ".Once // " + comment },
+		name)
+	return p.classOf(name), err
+}
+
+// DeclareFlag declares a flag that says that the channel, a field, is closed, and a lock for it where that has a name.
+// It returns the class of the lock.
+func (p *Problem) DeclareFlag(edits *edit.Edits, flag, lock string) (class string, err error) {
+	names := []string{flag}
+	text := func(string) string { return flag + " bool // set where " + p.Variable.Name + " is closed" }
+	if lock != "" {
+		names = append(names, lock)
+		text = func(pkg string) string {
+			return lock + " " + pkg + ".RWMutex // guards " + flag + "\n" + flag + " bool // set where " + p.Variable.Name +
+				" is closed"
+		}
+	}
+	if p.Variable.Owner == nil {
+		return "", fmt.Errorf("%s is not a field", p.Variable)
+	}
+	return p.classOf(lock), p.declareBehind(edits, "lock or flag", text, names...)
+}
+
+// declareBehind declares what the text says, under the names, beside the variable: a field at the end of the struct.
+// The text gets the name of package sync.
+func (p *Problem) declareBehind(edits *edit.Edits, what string, text func(pkg string) string, names ...string) error {
 	if p.Variable.Owner != nil {
-		if err := p.Module.NoNewField(p.Variable.Owner, "a sync.Once"); err != nil {
-			return "", err
+		if err := p.Module.NoNewField(p.Variable.Owner, "a "+what); err != nil {
+			return err
 		}
-		if obj, _, _ := types.LookupFieldOrMethod(types.NewPointer(p.Variable.Owner), true, p.Variable.Object.Pkg(),
-			name); obj != nil {
-			return "", fmt.Errorf("the new sync.Once would be called %s, and that name is taken", name)
+	} else if !source.IsGlobal(p.Variable.Object) {
+		return fmt.Errorf("no %s can be placed beside %s", what, p.Variable)
+	}
+	for _, name := range names {
+		if p.isTaken(name) {
+			return fmt.Errorf("the new %s would be called %s, and that name is taken", what, name)
 		}
-	} else if !source.IsGlobal(p.Variable.Object) || p.Variable.Object.Pkg().Scope().Lookup(name) != nil {
-		return "", fmt.Errorf("no sync.Once can be placed beside %s", p.Variable)
 	}
 	file, id := p.declaration()
 	if file == nil {
-		return "", fmt.Errorf("the declaration of %s is not in the module", p.Variable)
+		return fmt.Errorf("the declaration of %s is not in the module", p.Variable)
 	}
-	pkg := edits.AddImport(file, "sync")
-	text := name + " " + pkg + ".Once // " + comment
+	line := text("sync")
+	if strings.Contains(line, "sync.") {
+		line = text(edits.AddImport(file, "sync"))
+	}
 	switch n := p.declNode(file, id).(type) {
 	case *ast.Field:
 		list, ok := file.Parents[n].(*ast.FieldList)
 		if !ok {
-			return "", fmt.Errorf("no sync.Once can be placed beside %s", p.Variable)
+			return fmt.Errorf("no %s can be placed beside %s", what, p.Variable)
 		}
 		if err := p.nameFields(edits); err != nil {
-			return "", err
+			return err
 		}
 		// At the end: a Once is twelve bytes, and what stands behind it may
 		// need its alignment for atomic access.
-		edits.After(file, list.List[len(list.List)-1], func() string { return text })
+		edits.After(file, list.List[len(list.List)-1], func() string { return line })
 	case *ast.GenDecl:
-		edits.Before(file, withDoc(n, n.Doc), func() string { return "var " + text + "\n" })
+		edits.Before(file, withDoc(n, n.Doc), func() string { return "var " + line + "\n" })
 	default:
-		edits.Before(file, n, func() string { return text })
+		edits.Before(file, n, func() string { return line })
 	}
-	return p.classOf(name), nil
+	return nil
 }

@@ -160,6 +160,27 @@ func (c *copying) ownVariables(captures []*source.Function) error {
 		}
 		c.declareIn(f)
 	}
+	return c.dropUnused()
+}
+
+// dropUnused takes away the declaration of a variable that only goroutines used:
+//
+//	var err error
+func (c *copying) dropUnused() error {
+	if len(c.ofStarter(c.Variable.Function.Node)) > 0 {
+		return nil
+	}
+	_, id := c.declaration()
+	spec, ok := c.file.Parents[id].(*ast.ValueSpec)
+	if !ok || len(spec.Names) > 1 || len(spec.Values) > 0 {
+		return fmt.Errorf("%s: only goroutines use %s", c.file.At(id), c.Variable)
+	}
+	// var err error, and a line of var ( … )
+	if decl := c.file.Parents[spec].(*ast.GenDecl); len(decl.Specs) == 1 {
+		c.edits.DeleteLine(c.file, c.file.Parents[decl])
+	} else {
+		c.edits.DeleteLine(c.file, spec)
+	}
 	return nil
 }
 
@@ -242,19 +263,12 @@ func (c *copying) setsFirst(f *source.Function) bool {
 func (c *copying) nobodyReads(f *source.Function) error {
 	start, _ := c.startOf(f)
 	list := source.ListOf(c.file, start)
-	// In a loop the next round comes behind it too, unless each has its own variable.
-	for n := c.file.Parents[start]; n != nil && n != c.Variable.Function.Node; n = c.file.Parents[n] {
-		switch n.(type) {
-		case *ast.ForStmt, *ast.RangeStmt:
-			if c.Variable.Object.Pos() < n.Pos() {
-				return fmt.Errorf("%s: the goroutine is started in a loop, whose next round may read %s", c.file.At(start),
-					c.Variable)
-			}
-		}
+	if err := c.nextRoundSets(start); err != nil {
+		return err
 	}
 	var later []*source.Access
-	for _, a := range c.Accesses {
-		if a.Expr.Pos() > start.End() && a.Function == c.Variable.Function {
+	for _, a := range c.ofStarter(c.Variable.Function.Node) {
+		if a.Expr.Pos() > start.End() {
 			later = append(later, a)
 		}
 	}
@@ -266,6 +280,38 @@ func (c *copying) nobodyReads(f *source.Function) error {
 		return errors.New("the address of " + c.Variable.String() + " is taken")
 	}
 	return nil
+}
+
+// nextRoundSets refuses goroutines that are started in a loop, the next round of which reads the variable before it
+// sets it, unless each round has its own variable:
+//
+//	for _, t := range tasks {
+//		go func() { err = t.run(); … }()
+//	}
+func (c *copying) nextRoundSets(start *ast.GoStmt) error {
+	for n := c.file.Parents[start]; n != nil && n != c.Variable.Function.Node; n = c.file.Parents[n] {
+		var body *ast.BlockStmt
+		switch n := n.(type) {
+		case *ast.ForStmt:
+			body = n.Body
+		case *ast.RangeStmt:
+			body = n.Body
+		}
+		if body == nil || c.Variable.Object.Pos() > n.Pos() {
+			continue
+		}
+		round := c.ofStarter(n)
+		if len(round) > 0 && (c.firstSetter(round, body.List) == nil || round[0].Expr.Pos() < body.Pos()) {
+			return fmt.Errorf("%s: the goroutine is started in a loop, whose next round may read %s", c.file.At(start),
+				c.Variable)
+		}
+	}
+	return nil
+}
+
+// ofStarter lists the accesses within n that the function makes which declares the variable, not its literals.
+func (c *copying) ofStarter(n ast.Node) []*source.Access {
+	return slices.DeleteFunc(c.accessesIn(n), func(a *source.Access) bool { return a.Function != c.Variable.Function })
 }
 
 // declareIn declares a variable of its own in a goroutine: by := where that reaches all of its uses, else by a

@@ -38,10 +38,13 @@ func reorder(p *Problem) (*Patch, error) {
 
 func (p *Problem) moveUp(a *source.Access) (*Patch, error) {
 	s, ok := a.File.Parents[a.Expr].(*ast.AssignStmt)
-	if !ok || len(s.Lhs) != 1 || len(s.Rhs) != 1 || a.Whole != a.Expr {
+	if !ok || len(s.Rhs) != 1 || a.Whole != a.Expr {
 		return nil, source.ErrNoGo
 	}
-	out, err := p.fromStarted(a, s)
+	out, err := (*Patch)(nil), source.ErrNoGo
+	if len(s.Lhs) == 1 {
+		out, err = p.fromStarted(a, s)
+	}
 	if errors.Is(err, source.ErrNoGo) {
 		out, err = p.fromStarter(a, s)
 	}
@@ -195,8 +198,13 @@ func (p *Problem) fromStarter(a *source.Access, s *ast.AssignStmt) (*Patch, erro
 		}
 	}
 	edits := edit.New()
-	text := edits.Cut(file, s)
-	edits.Before(file, list[from], func() string { return text })
+	if run := p.setBehind(file, list[from:], a); at-from <= run && run > 1 {
+		text := edits.Cut(file, list[from])
+		edits.After(file, list[from+run], func() string { return text })
+	} else {
+		text := edits.Cut(file, s)
+		edits.Before(file, list[from], func() string { return text })
+	}
 	files, err := edits.Files()
 	return &Patch{Files: files, Claim: p.claim(validate.Published, "", 0)}, err
 }

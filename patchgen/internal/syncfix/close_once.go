@@ -39,7 +39,7 @@ func closeOnce(p *Problem) (*strategy.Patch, error) {
 	for _, a := range beside.Accesses {
 		switch n := a.File.Parents[a.Expr].(type) {
 		case *ast.SendStmt:
-			if n.Chan == a.Expr && !p.Bold {
+			if n.Chan == a.Expr && (!p.Bold || p.findsSend()) {
 				return nil, fmt.Errorf("%s: a send may find the channel closed", a.File.At(n))
 			}
 		case *ast.CallExpr:

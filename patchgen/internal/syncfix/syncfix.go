@@ -18,6 +18,7 @@
 //	cancel   who waits at a channel leaves when its context is done
 //	sign off a goroutine calls Done however it ends
 //	broadcast all who wait for a condition are woken
+//	closed flag each send on a channel asks whether it is closed
 //	close once a channel is closed in a sync.Once
 //
 // Buffer, stop and signal are those of GFix (Liu et al., ASPLOS 2021). They treat
@@ -76,6 +77,7 @@ var All = []Strategy{
 	{"cancel", blocked, cancel},
 	{"sign off", blocked, signOff},
 	{"broadcast", []finding.Code{finding.BlockedForEver}, broadcast},
+	{"closed flag", []finding.Code{finding.CloseRaces}, closedFlag},
 	{"close once", []finding.Code{finding.CloseRaces}, closeOnce},
 }
 

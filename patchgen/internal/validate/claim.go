@@ -39,6 +39,7 @@ const (
 	ClosedOnce // Variable, a channel, is closed in a sync.Once only
 
 	ReleasedFirst // Lock is released before a wait
+	SentOpen      // each send on Variable, a channel, asks under Lock whether it is closed
 )
 
 // Variable names a variable the same before and after a patch.
@@ -76,6 +77,8 @@ type Claim struct {
 	// Tested is the field or package variable whose test has to be one step with the use of Variable, which it may be
 	// itself; "" where the finding is not on a test and a use.
 	Tested string
+	// Flag is the field that is set where Variable, a channel, is closed.
+	Flag string
 	// Also are further variables that the lock covers, as it does Variable.
 	Also []Variable
 	// Neighbors are variables for which the goroutines that race for Variable race too: see [Validator.Neighbors].
@@ -172,6 +175,9 @@ var promises = [...]promise{
 		(*judge).narrowed, (*judge).lockOrder}},
 	ReleasedFirst: {"no wait under the lock", []func(*judge){(*judge).releasedFirst, (*judge).paired, (*judge).exits,
 		(*judge).narrowed, (*judge).readSide, (*judge).lockOrder, (*judge).waits}},
+	SentOpen: {"no send meets a close", []func(*judge){(*judge).sentOpen, (*judge).paired, (*judge).exits,
+		(*judge).narrowed, (*judge).readSide, (*judge).lockOrder, (*judge).waitsToSend, (*judge).channels,
+		(*judge).channelsByType}},
 	Unblocked: {"nothing waits for ever", []func(*judge){(*judge).unblocked, (*judge).paired, (*judge).exits,
 		(*judge).narrowed, (*judge).lockOrder, (*judge).waits}},
 }

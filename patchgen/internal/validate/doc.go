@@ -81,6 +81,8 @@
 //	             nothing else; neither is set again, and nobody sends
 //	extended     more accesses and calls are under the lock, none of those that
 //	             were is outside of it, and none is gone or new
+//	sent open    each send asks for a flag that each close sets, in one critical section; the
+//	             flag is never cleared
 //	released first  fewer waits are under the lock, and all else that was; no Add that
 //	             the lock kept out meets a wait, and no close a send
 //	stoppable    fewer sends and receives stand alone, and each that does no more is a case of a select

@@ -184,6 +184,12 @@ var golden = map[string]string{
 	"copy_round":                  "unshared all/i",
 	"copy_error":                  "unshared run/err",
 	"copy_several":                "unshared run/err",
+	"copy_loop":                   "unshared all/err",
+	"copy_loop_starter":           "unshared all/err",
+	"reorder_behind":              "published worker.ctx",
+	"reorder_behind_argument":     "published worker.name",
+	"reorder_behind_literal":      "published listener.ready",
+	"guard_returned_after_unlock": "guarded table.epoch table.mu",
 	"buffer_count":                "unblocked gather/errc",
 	"buffer_either":               "unblocked fetch/found",
 	"mutex_test_file":             "guarded client.conn client.connMu",
@@ -210,6 +216,8 @@ var golden = map[string]string{
 	"broadcast_value":             "wakes-all -",
 	"buffer_result":               "unblocked do/done",
 	"cancel_select":               "stoppable -",
+	"closed_flag_there":           "sent-open sub.ch sub.mu flag=closed",
+	"closed_flag_polls":           "sent-open hub.out hub.mu flag=closed",
 	"close_once_global":           "closed-once quit quitOnce",
 	"close_once_pointer":          "closed-once conn.done conn.doneOnce",
 	"exchange_else":               "atomic gate.open",
@@ -245,6 +253,7 @@ var kinds = map[string]validate.Kind{
 	"one-step": validate.OneStep, "extended": validate.Extended, "unshared": validate.Unshared,
 	"stoppable": validate.Stoppable, "signs-off": validate.SignsOff, "wakes-all": validate.WakesAll,
 	"closed-once": validate.ClosedOnce, "released-first": validate.ReleasedFirst,
+	"sent-open": validate.SentOpen,
 }
 
 // A kind without a promise would accept every patch.
@@ -288,6 +297,8 @@ func claimOf(t *testing.T, pkg, text string) validate.Claim {
 	if len(words) > 3 && words[3] != raced {
 		if name, ok := strings.CutPrefix(words[3], "tested="); ok {
 			c.Tested = name
+		} else if name, ok := strings.CutPrefix(words[3], "flag="); ok {
+			c.Flag = name
 		} else if _, err := fmt.Sscanf(words[3], "left=%d", &c.Left); err != nil {
 			t.Fatal(err)
 		}

@@ -20,11 +20,17 @@ import (
 // waits demands that nothing comes under a lock that may wait for others, do
 // I/O, or run code that nobody knows. A function of the module that is called under that lock elsewhere may do the
 // last two: the author holds it there. It may not wait for others, who need the lock perhaps only where it is new.
-func (j *judge) waits() {
+func (j *judge) waits() { j.waitsExcept(func(step) bool { return false }) }
+
+// waitsExcept is waits, except for steps that are judged by themselves.
+func (j *judge) waitsExcept(isJudged func(step) bool) {
 	old, _ := j.steps(j.old)
 	now, found := j.steps(j.now)
 	for _, k := range now.more(old) {
 		x := found[k]
+		if isJudged(x) {
+			continue
+		}
 		why := j.now.Hazard(x.step)
 		isHeldThere := why != "" && j.old.HeldAround()[x.under] && j.now.Awaits(x.step) == ""
 		if why != "" && !isHeldThere {

@@ -48,6 +48,7 @@ var strategies = []Word{
 	{Name: "cancel", Meaning: "A goroutine that waits at a channel leaves when its context is done."},
 	{Name: "sign off", Meaning: "A goroutine calls Done whichever way it ends."},
 	{Name: "broadcast", Meaning: "All goroutines that wait for a condition are woken."},
+	{Name: "closed flag", Meaning: "Each send on a channel asks, under a lock, whether it is closed."},
 	{Name: "close once", Meaning: "A channel is closed in a sync.Once."},
 }
 
