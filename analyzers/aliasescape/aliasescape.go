@@ -98,13 +98,7 @@ func (c *checker) setsUp(o origin, instr ssa.Instruction) bool {
 func (c *checker) renewed(instr ssa.Instruction, stores []*ssa.Store) bool {
 	flow := c.list.Prog.Flow(instr.Parent())
 	return slices.ContainsFunc(stores, func(st *ssa.Store) bool {
-		if !makesSlice(st.Val) {
-			return false
-		}
-		if st.Block() == instr.Block() {
-			return flow.Index(st) < flow.Index(instr)
-		}
-		return st.Block().Dominates(instr.Block())
+		return makesSlice(st.Val) && flow.Precedes(st, instr)
 	})
 }
 

@@ -121,7 +121,7 @@ func (f *finder) sectionTo(st *accesses.Access) (section, bool) {
 	}
 	f.work.Spend(len(f.byPath[st.Path]))
 	for _, ld := range f.byPath[st.Path] {
-		if !sameVariable(ld, st) || !f.dominates(ld.Instr, st.Instr) {
+		if !sameVariable(ld, st) || !f.flow.Precedes(ld.Instr, st.Instr) {
 			continue
 		}
 		s := section{load: ld, store: st, drains: drains(ld, st)}
@@ -198,7 +198,7 @@ func splitLock(ld, st *accesses.Access) bool {
 func (f *finder) checkedAgain(st *accesses.Access) bool {
 	f.work.Spend(len(f.byPath[st.Path]))
 	for _, a := range f.byPath[st.Path] {
-		if a == st || !f.dominates(a.Instr, st.Instr) {
+		if a == st || !f.flow.Precedes(a.Instr, st.Instr) {
 			continue
 		}
 		for _, h := range a.Locks.Held() {
@@ -208,13 +208,6 @@ func (f *finder) checkedAgain(st *accesses.Access) bool {
 		}
 	}
 	return false
-}
-
-func (f *finder) dominates(a, b ssa.Instruction) bool {
-	if a.Block() != b.Block() {
-		return a.Block().Dominates(b.Block())
-	}
-	return f.flow.Index(a) < f.flow.Index(b)
 }
 
 // dependsOn reports whether v is computed from loaded: through operators, conversions and calls that take it. A

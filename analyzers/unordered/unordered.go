@@ -68,15 +68,10 @@ func (c *checker) awaitsMessage(race *parallel.Race) bool {
 	if race.Itself() || race.Second != nil {
 		return false
 	}
-	inTest, access := c.prog.InTestFile(race.In), race.Inside.Instr
-	for b := access.Block(); b != nil; b = b.Idom() {
-		for _, instr := range b.Instrs {
-			if b == access.Block() && c.prog.Flow(race.Inside.Fn).Index(instr) >= c.prog.Flow(race.Inside.Fn).Index(access) {
-				break
-			}
-			if op, ok := instr.(*ssa.UnOp); ok && op.Op == token.ARROW && !(inTest && maySend(race.In, op.X)) {
-				return true
-			}
+	inTest := c.prog.InTestFile(race.In)
+	for instr := range ir.Preceding(race.Inside.Instr) {
+		if op, ok := instr.(*ssa.UnOp); ok && op.Op == token.ARROW && !(inTest && maySend(race.In, op.X)) {
+			return true
 		}
 	}
 	return false

@@ -119,14 +119,9 @@ func signalCall(call *ssa.CallCommon) bool {
 // waitsBefore reports whether something before at, on every way there, waits for
 // another goroutine.
 func waitsBefore(at ssa.Instruction) bool {
-	for b := at.Block(); b != nil; b = b.Idom() {
-		for _, instr := range b.Instrs {
-			if instr == at {
-				break
-			}
-			if waitsFor(instr) {
-				return true
-			}
+	for instr := range ir.Preceding(at) {
+		if waitsFor(instr) {
+			return true
 		}
 	}
 	return false

@@ -127,9 +127,9 @@ func signals(ch ssa.Value) bool {
 func (l *List) isAfterReceipt(received []receipt, at ssa.Instruction) bool {
 	flow := l.Prog.Flow(at.Parent())
 	return slices.ContainsFunc(received, func(r receipt) bool {
-		if r.instr != nil && r.block == at.Block() {
-			return flow.Index(r.instr) < flow.Index(at)
+		if r.instr == nil {
+			return r.block.Dominates(at.Block())
 		}
-		return r.block.Dominates(at.Block())
+		return flow.Precedes(r.instr, at)
 	})
 }

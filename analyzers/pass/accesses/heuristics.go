@@ -29,22 +29,19 @@ func LifeCycle(fn *ssa.Function) bool { return knowledge.LifeCycle(fn.Name()) }
 // Synchronised reports whether the function of a has certainly held a lock of the class before a, itself
 // or by a callee, so that it sees writes of others under that lock.
 func (l *List) Synchronised(a *Access, class string) bool {
-	flow := l.Prog.Flow(a.Fn)
-	for b := a.Instr.Block(); b != nil; b = b.Idom() {
-		for _, instr := range b.Instrs {
-			call, ok := instr.(*ssa.Call)
-			if !ok || b == a.Instr.Block() && flow.Index(instr) >= flow.Index(a.Instr) {
-				continue
-			}
-			if lock := l.Locks.Receiver(call); lock != nil {
-				if name, ok := accesspath.NameOf(lock); ok && name.String() == class {
-					return true
-				}
-				continue
-			}
-			if fn, _ := callgraph.Target(call.Common()); fn != nil && slices.Contains(l.Locks.Takes(fn), class) {
+	for instr := range ir.Preceding(a.Instr) {
+		call, ok := instr.(*ssa.Call)
+		if !ok {
+			continue
+		}
+		if lock := l.Locks.Receiver(call); lock != nil {
+			if name, ok := accesspath.NameOf(lock); ok && name.String() == class {
 				return true
 			}
+			continue
+		}
+		if fn, _ := callgraph.Target(call.Common()); fn != nil && slices.Contains(l.Locks.Takes(fn), class) {
+			return true
 		}
 	}
 	return false

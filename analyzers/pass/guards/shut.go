@@ -37,11 +37,7 @@ func (c *checker) shutOut(a, b *accesses.Access) bool {
 
 // before reports whether every way to b comes to a first.
 func (c *checker) before(a, b *accesses.Access) bool {
-	if a.Instr.Block() == b.Instr.Block() {
-		flow := c.list.Prog.Flow(a.Fn)
-		return flow.Index(a.Instr) < flow.Index(b.Instr)
-	}
-	return a.Instr.Block().Dominates(b.Instr.Block())
+	return c.list.Prog.Flow(a.Fn).Precedes(a.Instr, b.Instr)
 }
 
 // inOneSection reports whether a lock of a class under which the flag is set is held from test to b.

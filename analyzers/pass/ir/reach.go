@@ -66,6 +66,14 @@ func (f *Flow) Leads(from, to ssa.Instruction) bool {
 	return a == b && f.Index(from) < f.Index(to) || f.Follows(a, b)
 }
 
+// Precedes reports whether control comes to instruction b only by way of instruction a, of the same function.
+func (f *Flow) Precedes(a, b ssa.Instruction) bool {
+	if a.Block() == b.Block() {
+		return f.Index(a) < f.Index(b)
+	}
+	return a.Block().Dominates(b.Block())
+}
+
 // closure returns for each block those that control may reach from its end, as
 // sets of bits. The blocks of a loop reach the same ones, so each strongly
 // connected component (Tarjan, 1972) has one set, made of those of the

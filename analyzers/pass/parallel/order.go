@@ -18,7 +18,7 @@ func (f *frame) waitedAfter(at ssa.Instruction) []signal {
 	f.work.Spend(len(f.ops) + len(f.entered))
 	var waits []signal
 	for _, o := range f.ops {
-		if len(o.waits) > 0 && f.before(o.instr, at) {
+		if len(o.waits) > 0 && f.flow.Precedes(o.instr, at) {
 			waits = addSignals(waits, f.decisive(o.waits, o.instr, at)...)
 		}
 	}
@@ -70,14 +70,6 @@ func (f *frame) internSignals(list []signal) []signal {
 	list = slices.Clip(list)
 	f.lists = append(f.lists, list)
 	return list
-}
-
-// before reports whether every way to at passes instr first.
-func (f *frame) before(instr, at ssa.Instruction) bool {
-	if instr.Block() == at.Block() {
-		return f.flow.Index(instr) < f.flow.Index(at)
-	}
-	return instr.Block().Dominates(at.Block())
 }
 
 // decisive returns the signals that order something: weak ones only if a branch

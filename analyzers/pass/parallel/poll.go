@@ -75,7 +75,7 @@ func boundAtomic(v ssa.Value) ssa.Value {
 //	for !ready.Load() { time.Sleep(time.Millisecond) }
 func (f *frame) polled(ret *ssa.Return) (waits []signal) {
 	for _, o := range f.ops {
-		if len(o.waits) == 0 || !f.before(o.instr, ret) || !f.flow.Leads(o.instr, o.instr) || !f.branches(o.instr, ret) {
+		if len(o.waits) == 0 || !f.flow.Precedes(o.instr, ret) || !f.flow.Leads(o.instr, o.instr) || !f.branches(o.instr, ret) {
 			continue
 		}
 		for _, s := range o.waits {

@@ -36,18 +36,13 @@ func (f *frame) startedByTested(start ssa.CallInstruction) bool {
 //
 //	ready := target.Subscribe(2); go func() { <-ready; called = true }(); target.Signal(1)
 func (f *frame) awaitsTested(t *Touch) bool {
-	for b := t.Instr.Block(); b != nil; b = b.Idom() {
-		for _, instr := range b.Instrs {
-			if instr == t.Instr {
-				break
-			}
-			op, ok := instr.(*ssa.UnOp)
-			if !ok || op.Op != token.ARROW {
-				continue
-			}
-			if call, ok := origin(op.X).(*ssa.Call); ok && f.testee(call) != nil {
-				return true
-			}
+	for instr := range ir.Preceding(t.Instr) {
+		op, ok := instr.(*ssa.UnOp)
+		if !ok || op.Op != token.ARROW {
+			continue
+		}
+		if call, ok := origin(op.X).(*ssa.Call); ok && f.testee(call) != nil {
+			return true
 		}
 	}
 	return false
@@ -82,16 +77,13 @@ func origin(v ssa.Value) ssa.Value {
 //	go func() { future.Err = failed; future.Done <- true }(); …; future.Wait(ctx); future = New()
 func (f *frame) waitsInTested(fn *ssa.Function, from, to ssa.Instruction) bool {
 	flow := f.prog.Flow(fn)
-	for _, b := range fn.Blocks {
-		for _, instr := range b.Instrs {
-			call, ok := instr.(ssa.CallInstruction)
-			if !ok || from != nil && from != instr && !flow.Leads(from, instr) ||
-				!b.Dominates(to.Block()) || b == to.Block() && flow.Index(instr) >= flow.Index(to) {
-				continue
-			}
-			if sum := f.testee(call); sum != nil && len(strong(sum.all.waits)) > 0 {
-				return true
-			}
+	for instr := range ir.Preceding(to) {
+		call, ok := instr.(ssa.CallInstruction)
+		if !ok || from != nil && from != instr && !flow.Leads(from, instr) {
+			continue
+		}
+		if sum := f.testee(call); sum != nil && len(strong(sum.all.waits)) > 0 {
+			return true
 		}
 	}
 	return false

@@ -247,14 +247,14 @@ const maxBesideDepth = 3
 // besides lists the accesses of a function, and of those that it calls, to other variables of the object.
 func (s *side) besides(fn *ssa.Function, object isObject, held []lockset.Held, via ssa.Instruction,
 	depth int) (list []beside) {
-	won := s.elections(fn)
+	won, flow := s.elections(fn), s.Of(fn).IR.Flow(fn)
 	s.Of(fn).Locks.Walk(fn, func(instr ssa.Instruction, st *lockset.State) {
 		locks, where := slices.Concat(held, st.Held()), via
 		if where == nil {
 			where = instr
 		}
 		// An access through a call is made where the anchor's function makes the call.
-		isWon := slices.ContainsFunc(won, func(w ssa.Instruction) bool { return dominates(w, instr) })
+		isWon := slices.ContainsFunc(won, func(w ssa.Instruction) bool { return w == instr || flow.Precedes(w, instr) })
 		add := func(addr ssa.Value, write bool) {
 			x := beside{fn: fn, write: write, instr: instr, at: where, locks: locks, once: isWon}
 			if s.isBeside(addr, instr, object, &x) {
@@ -310,14 +310,6 @@ func whenRun(call, where ssa.Instruction) (list []ssa.Instruction) {
 		}
 	}
 	return list
-}
-
-// dominates reports whether control comes to b only by way of a.
-func dominates(a, b ssa.Instruction) bool {
-	if a.Block() != b.Block() {
-		return a.Block().Dominates(b.Block())
-	}
-	return slices.Index(a.Block().Instrs, a) <= slices.Index(a.Block().Instrs, b)
 }
 
 // enters returns the function of the module that a call runs with the object, and what is the object there.
