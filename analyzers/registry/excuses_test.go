@@ -13,6 +13,7 @@ import (
 	"github.com/interlock-go/interlock/analyzers/pass/accesses"
 	"github.com/interlock-go/interlock/analyzers/pass/excuse"
 	"github.com/interlock-go/interlock/analyzers/pass/guards"
+	"github.com/interlock-go/interlock/analyzers/pass/order"
 	"github.com/interlock-go/interlock/analyzers/registry"
 	"github.com/interlock-go/interlock/analyzers/registry/pairs"
 	"github.com/interlock-go/interlock/dynamic/tree"
@@ -38,7 +39,7 @@ func TestExcuses(t *testing.T) {
 	for _, p := range list {
 		folders[p.Name] = p.Folder(root, false)
 	}
-	excuses := slices.Concat(accesses.Orders(), guards.Excuses())
+	excuses := slices.Concat(order.Operations(), accesses.Orders(), guards.Excuses())
 	var wanted []string
 	for _, e := range excuses {
 		if strings.Contains(e.Fixture, "/testdata/") && folders[e.Fixture] == "" {

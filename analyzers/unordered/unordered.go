@@ -16,6 +16,7 @@ import (
 	"github.com/interlock-go/interlock/analyzers/pass/accesspath"
 	"github.com/interlock-go/interlock/analyzers/pass/guards"
 	"github.com/interlock-go/interlock/analyzers/pass/ir"
+	"github.com/interlock-go/interlock/analyzers/pass/order"
 	"github.com/interlock-go/interlock/analyzers/pass/parallel"
 )
 
@@ -70,7 +71,7 @@ func (c *checker) awaitsMessage(race *parallel.Race) bool {
 	}
 	inTest := c.prog.InTestFile(race.In)
 	for instr := range ir.Preceding(race.Inside.Instr) {
-		if op, ok := instr.(*ssa.UnOp); ok && op.Op == token.ARROW && !(inTest && maySend(race.In, op.X)) {
+		if ch := order.On(instr, order.Receive); ch != nil && !(inTest && maySend(race.In, ch)) {
 			return true
 		}
 	}
@@ -84,15 +85,7 @@ func maySend(fn *ssa.Function, channel ssa.Value) bool {
 		return true
 	}
 	for instr := range ir.Instructions(fn) {
-		var to ssa.Value
-		switch instr := instr.(type) {
-		case *ssa.Send:
-			to = instr.Chan
-		case ssa.CallInstruction:
-			if builtin, ok := instr.Common().Value.(*ssa.Builtin); ok && builtin.Name() == "close" {
-				to = instr.Common().Args[0]
-			}
-		}
+		to := order.On(instr, order.Send|order.Close)
 		if to != nil && accesspath.Of(to).Root == root {
 			return true
 		}

@@ -2,13 +2,13 @@ package unsafepub
 
 import (
 	"fmt"
-	"go/token"
 	"go/types"
 
 	"golang.org/x/tools/go/ssa"
 
 	"github.com/interlock-go/interlock/analyzers/pass/accesses"
 	"github.com/interlock-go/interlock/analyzers/pass/accesspath"
+	"github.com/interlock-go/interlock/analyzers/pass/order"
 )
 
 // findRunFlag finds a plain bool that shows whether the goroutine of an object runs:
@@ -107,30 +107,12 @@ func usesChannel(way *ssa.BasicBlock, object ssa.Value) bool {
 			continue
 		}
 		for _, instr := range b.Instrs {
-			for _, ch := range channels(instr) {
-				if accesspath.Of(ch).Root == object {
+			for _, o := range order.Of(instr) {
+				if o.Kind&(order.Send|order.Receive) != 0 && accesspath.Of(o.On).Root == object {
 					return true
 				}
 			}
 		}
 	}
 	return false
-}
-
-func channels(instr ssa.Instruction) []ssa.Value {
-	switch instr := instr.(type) {
-	case *ssa.Send:
-		return []ssa.Value{instr.Chan}
-	case *ssa.UnOp:
-		if instr.Op == token.ARROW {
-			return []ssa.Value{instr.X}
-		}
-	case *ssa.Select:
-		var all []ssa.Value
-		for _, s := range instr.States {
-			all = append(all, s.Chan)
-		}
-		return all
-	}
-	return nil
 }

@@ -4,7 +4,6 @@ import (
 	_ "embed"
 	"fmt"
 	"go/ast"
-	"go/token"
 	"slices"
 
 	"golang.org/x/tools/go/analysis"
@@ -14,6 +13,7 @@ import (
 	"github.com/interlock-go/interlock/analyzers/finding"
 	"github.com/interlock-go/interlock/analyzers/pass/callgraph"
 	"github.com/interlock-go/interlock/analyzers/pass/ir"
+	"github.com/interlock-go/interlock/analyzers/pass/order"
 	"github.com/interlock-go/interlock/analyzers/pass/syncops"
 )
 
@@ -99,10 +99,8 @@ func waitsAtOnce(op *syncops.Op) bool {
 		switch instr := instr.(type) {
 		case *ssa.Call:
 			return instr == op.Instr
-		case *ssa.Select, *ssa.Send:
-			return false
-		case *ssa.UnOp:
-			if instr.Op == token.ARROW {
+		default:
+			if order.May(instr, order.Send|order.Receive) {
 				return false
 			}
 		}

@@ -26,6 +26,7 @@ import (
 	"github.com/interlock-go/interlock/analyzers/pass/callgraph"
 	"github.com/interlock-go/interlock/analyzers/pass/ir"
 	"github.com/interlock-go/interlock/analyzers/pass/lockset"
+	"github.com/interlock-go/interlock/analyzers/pass/order"
 	"github.com/interlock-go/interlock/analyzers/pass/ownership"
 )
 
@@ -301,18 +302,14 @@ func (c *collector) addCall(call *ssa.Call) *Access {
 	if removesFromMap(call) {
 		return c.mapAccess(call.Call.Args[0], nil, call.Pos(), finding.Write, nil)
 	}
-	fn := ir.Origin(call.Call.StaticCallee())
-	if fn == nil || len(call.Call.Args) == 0 || ir.PackagePath(fn) != "sync/atomic" {
+	o, ok := order.Find(call, order.Atomics)
+	if !ok {
 		return nil
 	}
-	mode, value := finding.AtomicWrite, ssa.Value(nil)
-	switch name := fn.Name(); {
-	case len(name) >= 4 && name[:4] == "Load":
+	mode, value, addr := finding.AtomicWrite, o.With, o.On
+	if o.Kind == order.Load {
 		mode, value = finding.AtomicRead, call
-	case len(name) >= 5 && name[:5] == "Store" && len(call.Call.Args) > 1:
-		value = call.Call.Args[1]
 	}
-	addr := call.Call.Args[0]
 	if _, pointee := addr.(*ssa.UnOp); pointee {
 		return nil // the pointee of the variable, not the variable
 	}

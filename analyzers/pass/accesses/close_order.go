@@ -1,7 +1,6 @@
 package accesses
 
 import (
-	"go/token"
 	"go/types"
 	"slices"
 
@@ -9,6 +8,7 @@ import (
 
 	"github.com/interlock-go/interlock/analyzers/pass/accesspath"
 	"github.com/interlock-go/interlock/analyzers/pass/ir"
+	"github.com/interlock-go/interlock/analyzers/pass/order"
 )
 
 // afterSignal reports whether a reads after its function has found a channel of
@@ -63,8 +63,8 @@ func (l *List) findSignals() {
 						s.closings = append(s.closings, closing{instr, name})
 					}
 				}
-				if recv, ok := instr.(*ssa.UnOp); ok && recv.Op == token.ARROW {
-					s.addReceipt(recv.X, receipt{instr, b, signals(recv.X)})
+				if ch := order.On(instr, order.Receive); ch != nil {
+					s.addReceipt(ch, receipt{instr, b, signals(ch)})
 				}
 			}
 			if c := ir.Selected(b); c != nil && c.Dir == types.RecvOnly {
@@ -88,29 +88,17 @@ func (s *signalling) addReceipt(ch ssa.Value, r receipt) {
 //
 //	job.err <- job.run()
 func (l *List) ending(instr ssa.Instruction) ssa.Value {
-	if ch := closed(instr); ch != nil && signals(ch) {
+	if ch := order.On(instr, order.Close); ch != nil && signals(ch) {
 		return ch
 	}
-	if send, ok := instr.(*ssa.Send); ok && !l.isInLoop(send.Block()) {
-		return send.Chan
+	if ch := order.On(instr, order.Send); ch != nil && !l.isInLoop(instr.Block()) {
+		return ch
 	}
 	return nil
 }
 
 // isInLoop reports whether control can come back to b.
 func (l *List) isInLoop(b *ssa.BasicBlock) bool { return l.Prog.Flow(b.Parent()).Follows(b, b) }
-
-// closed returns the channel that instr closes, or nil.
-func closed(instr ssa.Instruction) ssa.Value {
-	call, ok := instr.(ssa.CallInstruction)
-	if !ok {
-		return nil
-	}
-	if b, ok := call.Common().Value.(*ssa.Builtin); !ok || b.Name() != "close" {
-		return nil
-	}
-	return call.Common().Args[0]
-}
 
 // signals reports whether ch is a channel of empty structs, which carries nothing
 // except its closing.

@@ -2,8 +2,6 @@ package accesses
 
 import (
 	"fmt"
-	"go/token"
-	"go/types"
 	"slices"
 	"strings"
 	"sync"
@@ -15,6 +13,7 @@ import (
 	"github.com/interlock-go/interlock/analyzers/pass/callgraph"
 	"github.com/interlock-go/interlock/analyzers/pass/ir"
 	"github.com/interlock-go/interlock/analyzers/pass/lockset"
+	"github.com/interlock-go/interlock/analyzers/pass/order"
 )
 
 // Place is an instruction with the root of the path to its object, nil if that is not known. Locks are those held
@@ -254,7 +253,8 @@ func (l *List) waitsBehind(start ssa.CallInstruction) bool {
 	var waits []*ssa.BasicBlock
 	for _, b := range start.Parent().Blocks {
 		for _, instr := range b.Instrs {
-			if on := awaited(instr); on != nil && isGroup(on.Type()) && l.Leads(start, instr) {
+			_, deferred := instr.(*ssa.Defer)
+			if on := order.On(instr, order.Groups); on != nil && !deferred && l.Leads(start, instr) {
 				if _, own := accesspath.Of(on).Root.(*ssa.Alloc); own {
 					waits = append(waits, b)
 				}
@@ -307,8 +307,10 @@ func (l *List) awaits(e, g entry) bool {
 func announces(fn *ssa.Function, on ssa.Value) bool {
 	name, ok := accesspath.NameOf(on)
 	for instr := range ir.Instructions(fn) {
-		if ok && signalled(instr) == name {
-			return true
+		if sent := order.On(instr, order.Close|order.Send|order.Done); ok && sent != nil {
+			if by, _ := accesspath.NameOf(sent); by == name {
+				return true
+			}
 		}
 		if d, isDefer := instr.(*ssa.Defer); isDefer {
 			if f := d.Call.StaticCallee(); f != nil && f.Parent() == fn && announces(f, on) {
@@ -319,58 +321,15 @@ func announces(fn *ssa.Function, on ssa.Value) bool {
 	return false
 }
 
-// signalled returns the name of the channel that instr closes or sends to, or of the WaitGroup that it is done with;
-// the empty name if it does nothing of that.
-func signalled(instr ssa.Instruction) accesspath.Name {
-	ch := closed(instr)
-	if send, ok := instr.(*ssa.Send); ok {
-		ch = send.Chan
-	}
-	if ch != nil {
-		name, _ := accesspath.NameOf(ch)
-		return name
-	}
-	if call, ok := instr.(ssa.CallInstruction); ok {
-		return groupField(call.Common(), "Done")
-	}
-	return accesspath.Name{}
-}
-
-// groupField returns the field or package variable that holds the WaitGroup or errgroup on which the
-// named method is called; the empty name if there is none.
-func groupField(call *ssa.CallCommon, method string) accesspath.Name {
-	fn, args := callgraph.Target(call)
-	if fn == nil || len(args) == 0 || fn.Name() != method || !isGroup(args[0].Type()) {
-		return accesspath.Name{}
-	}
-	name, _ := accesspath.NameOf(args[0])
-	return name
-}
-
-func isGroup(t types.Type) bool {
-	switch types.TypeString(t, nil) {
-	case "*sync.WaitGroup", "*golang.org/x/sync/errgroup.Group":
-		return true
-	}
-	return false
-}
-
-// awaited returns the channel that instr receives from, one of several if need be, or the WaitGroup that it waits
-// for; nil for others.
+// awaited returns the channel that instr receives from, one of several if need be, or the WaitGroup or errgroup that it
+// waits for; nil for others.
 func awaited(instr ssa.Instruction) ssa.Value {
-	switch instr := instr.(type) {
-	case *ssa.UnOp:
-		if instr.Op == token.ARROW {
-			return instr.X
-		}
-	case *ssa.Select:
-		if instr.Blocking && len(instr.States) > 0 {
-			return instr.States[0].Chan
-		}
-	case *ssa.Call:
-		fn, args := callgraph.Target(instr.Common())
-		if fn != nil && fn.Name() == "Wait" && len(args) > 0 && isGroup(args[0].Type()) {
-			return args[0]
+	if _, deferred := instr.(*ssa.Defer); deferred {
+		return nil
+	}
+	for _, o := range order.Of(instr) {
+		if o.Kind&(order.Receive|order.Groups) != 0 && !o.Polls {
+			return o.On
 		}
 	}
 	return nil

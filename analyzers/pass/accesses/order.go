@@ -4,7 +4,6 @@ import (
 	"go/constant"
 	"go/token"
 	"slices"
-	"strings"
 
 	"golang.org/x/tools/go/ssa"
 
@@ -13,6 +12,7 @@ import (
 	"github.com/interlock-go/interlock/analyzers/pass/accesspath"
 	"github.com/interlock-go/interlock/analyzers/pass/callgraph"
 	"github.com/interlock-go/interlock/analyzers/pass/ir"
+	"github.com/interlock-go/interlock/analyzers/pass/order"
 	"github.com/interlock-go/interlock/analyzers/pass/ownership"
 )
 
@@ -186,8 +186,7 @@ func beside(f, a *Access) bool {
 // setBehind reports whether the flag is set behind w, or as its function returns.
 func (l *List) setBehind(w *Access, flag accesspath.Name) bool {
 	for instr := range ir.Instructions(w.Fn) {
-		call, ok := instr.(ssa.CallInstruction)
-		if !ok || !setsFlag(call.Common(), flag) {
+		if !setsFlag(instr, flag) {
 			continue
 		}
 		if _, deferred := instr.(*ssa.Defer); deferred || l.Leads(w.Instr, instr) {
@@ -197,15 +196,12 @@ func (l *List) setBehind(w *Access, flag accesspath.Name) bool {
 	return false
 }
 
-// setsFlag reports whether call stores something else than zero in the flag.
-func setsFlag(call *ssa.CallCommon, flag accesspath.Name) bool {
-	fn := ir.Origin(call.StaticCallee())
-	if fn == nil || ir.PackagePath(fn) != "sync/atomic" || !strings.HasPrefix(fn.Name(), "Store") || len(call.Args) != 2 {
-		return false
-	}
-	name, ok := accesspath.NameOf(call.Args[0])
-	set, known := isNonZero(call.Args[1])
-	return ok && name == flag && known && set
+// setsFlag reports whether instr stores something else than zero in the flag.
+func setsFlag(instr ssa.Instruction, flag accesspath.Name) bool {
+	o, ok := order.Find(instr, order.Store)
+	name, named := accesspath.NameOf(o.On)
+	set, known := isNonZero(o.With)
+	return ok && named && name == flag && known && set
 }
 
 // behindFlag reports whether a comes where a flag that publishes its variable was found set, or behind a test of it

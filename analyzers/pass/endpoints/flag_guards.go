@@ -10,6 +10,7 @@ import (
 	"github.com/interlock-go/interlock/analyzers/pass/accesspath"
 	"github.com/interlock-go/interlock/analyzers/pass/ir"
 	"github.com/interlock-go/interlock/analyzers/pass/lockset"
+	"github.com/interlock-go/interlock/analyzers/pass/order"
 	"github.com/interlock-go/interlock/analyzers/pass/ownership"
 )
 
@@ -190,18 +191,10 @@ func (c *checker) findClosers() {
 		var names []accesspath.Name
 		waits := false
 		for instr := range ir.Instructions(fn) {
-			common := callOf(instr)
-			if common == nil {
-				continue
-			}
-			if callee := common.StaticCallee(); callee != nil && callee.String() == "(*sync.WaitGroup).Wait" {
-				waits = true
-			}
-			if builtin, ok := common.Value.(*ssa.Builtin); ok && builtin.Name() == "close" {
-				if load, ok := common.Args[0].(*ssa.UnOp); ok {
-					if name, ok := accesspath.NameOf(load.X); ok {
-						names = append(names, name)
-					}
+			waits = waits || order.May(instr, order.Wait)
+			if load, ok := order.On(instr, order.Close).(*ssa.UnOp); ok {
+				if name, ok := accesspath.NameOf(load.X); ok {
+					names = append(names, name)
 				}
 			}
 		}
@@ -211,11 +204,4 @@ func (c *checker) findClosers() {
 			}
 		}
 	}
-}
-
-func callOf(instr ssa.Instruction) *ssa.CallCommon {
-	if call, ok := instr.(ssa.CallInstruction); ok {
-		return call.Common()
-	}
-	return nil
 }

@@ -22,8 +22,11 @@ type Table[Q any] []Row[Q]
 
 // Holds reports whether one of the rows that are switched on holds.
 func (t Table[Q]) Holds(question Q) bool {
-	return slices.ContainsFunc(t, func(r Row[Q]) bool { return !slices.Contains(off, r.Name) && r.Holds(question) })
+	return slices.ContainsFunc(t, func(r Row[Q]) bool { return !IsOff(r.Name) && r.Holds(question) })
 }
+
+// IsOff reports whether the row with the name is switched off.
+func IsOff(name string) bool { return slices.Contains(off, name) }
 
 // Excuse is a row without its question.
 type Excuse struct{ Name, Reason, Fixture string }

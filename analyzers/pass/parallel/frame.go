@@ -8,6 +8,7 @@ import (
 	"github.com/interlock-go/interlock/analyzers/pass/callgraph"
 	"github.com/interlock-go/interlock/analyzers/pass/ir"
 	"github.com/interlock-go/interlock/analyzers/pass/lockset"
+	"github.com/interlock-go/interlock/analyzers/pass/order"
 )
 
 // frame is a function that is being summed up.
@@ -81,7 +82,7 @@ func (f *frame) findSyncs() {
 			f.entered[b] = addSignals(f.entered[b], waits...)
 		}
 		if on := stopped(b); on != nil {
-			f.entered[b] = addSignals(f.entered[b], signalOf(halted, on))
+			f.entered[b] = addSignals(f.entered[b], signalOf(order.Halted, on))
 		}
 		for _, instr := range b.Instrs {
 			switch instr := instr.(type) {
@@ -181,7 +182,7 @@ func strong(list []signal) []signal {
 func (f *frame) callSyncs(call ssa.CallInstruction) syncs {
 	site, known := f.onlyCallee(call)
 	if !known {
-		own := syncsOfCall(call.Common())
+		own := syncsOfCall(call)
 		own.waits = addSignals(own.waits, f.polledSignals(call)...)
 		for _, s := range f.graph.At(call) { // a function handed to a known one, which calls it
 			if sum := f.summaries[s.Callee]; sum != nil && s.Mode == callgraph.Call && s.Through != nil {
@@ -192,7 +193,7 @@ func (f *frame) callSyncs(call ssa.CallInstruction) syncs {
 	}
 	sum := f.summaries[site.Callee]
 	if sum == nil {
-		return syncs{[]signal{{sort: unknown}}, []signal{{sort: unknown}}} // a recursive call
+		return syncs{[]signal{{sort: order.Unknown}}, []signal{{sort: order.Unknown}}} // a recursive call
 	}
 	m := newMapping(site)
 	waits := addSignals(m.signals(sum.must, false), f.polledSignals(call)...)

@@ -8,6 +8,7 @@ import (
 	"github.com/interlock-go/interlock/analyzers/internal/knowledge"
 	"github.com/interlock-go/interlock/analyzers/pass/accesspath"
 	"github.com/interlock-go/interlock/analyzers/pass/callgraph"
+	"github.com/interlock-go/interlock/analyzers/pass/order"
 )
 
 // mapping leads from the names of a callee to those of its caller.
@@ -41,7 +42,7 @@ func (m mapping) shared(list []signal, may bool) []signal {
 func newMapping(s callgraph.Site) mapping {
 	m := mapping{site: s, lists: map[listKey][]signal{}}
 	if s.Through != nil && throughName(s) == "sync.Do" && len(s.Instr.Common().Args) > 0 {
-		once := signalOf(done, s.Instr.Common().Args[0])
+		once := signalOf(order.Ended, s.Instr.Common().Args[0])
 		m.once = &once
 	}
 	return m
@@ -109,7 +110,7 @@ func (m mapping) result(p accesspath.Path) (accesspath.Path, bool) {
 func (m mapping) signals(list []signal, may bool) []signal {
 	var moved []signal
 	for _, s := range list {
-		if s.sort == unknown || s.sort == everything || s.sort == polled {
+		if s.sort == order.Unknown || s.sort == order.Everything || s.sort == order.Polled {
 			moved = addSignals(moved, s)
 			continue
 		}
@@ -120,7 +121,7 @@ func (m mapping) signals(list []signal, may bool) []signal {
 		case s.name != (accesspath.Name{}):
 			moved = addSignals(moved, signal{s.sort, accesspath.Path{}, s.name, s.seen})
 		case may && !s.isWeak() && !ownObject(s.path, m.site.Callee):
-			moved = addSignals(moved, signal{sort: unknown})
+			moved = addSignals(moved, signal{sort: order.Unknown})
 		}
 	}
 	return moved

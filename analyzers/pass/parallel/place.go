@@ -12,6 +12,7 @@ import (
 	"github.com/interlock-go/interlock/analyzers/internal/knowledge"
 	"github.com/interlock-go/interlock/analyzers/pass/accesspath"
 	"github.com/interlock-go/interlock/analyzers/pass/ir"
+	"github.com/interlock-go/interlock/analyzers/pass/order"
 )
 
 // aspect is the part of a variable that is accessed.
@@ -131,7 +132,7 @@ func accessesOf(instr ssa.Instruction) []access {
 	case *ssa.Range:
 		return inside(instr.X, finding.Read)
 	case *ssa.Call:
-		return byCall(instr.Common())
+		return byCall(instr)
 	}
 	return nil
 }
@@ -217,7 +218,8 @@ func followsPointer(v ssa.Value) bool {
 
 // byCall lists the accesses of builtin functions, operations of sync/atomic and methods of
 // containers of the standard library.
-func byCall(call *ssa.CallCommon) []access {
+func byCall(instr *ssa.Call) []access {
+	call := instr.Common()
 	// Match delete(m, k), clear(m) and len(m).
 	if b, ok := call.Value.(*ssa.Builtin); ok {
 		switch b.Name() {
@@ -233,13 +235,14 @@ func byCall(call *ssa.CallCommon) []access {
 	if fn == nil || len(call.Args) == 0 {
 		return nil
 	}
-	if mode, ok := atomicMode(fn); ok {
-		return location(call.Args[0], mode)
+	recv := fn.Signature.Recv()
+	switch o, _ := order.Find(instr, order.Atomics|order.Once); {
+	case o.Kind == order.Once, recv == nil && o.Kind&(order.Store|order.Update) != 0:
+		return location(call.Args[0], finding.AtomicWrite)
+	case recv == nil && o.Kind == order.Load:
+		return location(call.Args[0], finding.AtomicRead)
 	}
-	if recv := fn.Signature.Recv(); recv != nil {
-		if types.TypeString(recv.Type(), nil) == "*sync.Once" {
-			return location(call.Args[0], finding.AtomicWrite)
-		}
+	if recv != nil {
 		if writes, ok := knowledge.Container(types.TypeString(recv.Type(), nil), fn.Name()); ok {
 			path := shared(call.Args[0])
 			mode := finding.Read
@@ -252,15 +255,4 @@ func byCall(call *ssa.CallCommon) []access {
 		}
 	}
 	return nil
-}
-
-// atomicMode returns how a function of sync/atomic accesses its first argument.
-func atomicMode(fn *ssa.Function) (finding.Mode, bool) {
-	if ir.PackagePath(fn) != "sync/atomic" || fn.Signature.Recv() != nil {
-		return "", false
-	}
-	if strings.HasPrefix(fn.Name(), "Load") {
-		return finding.AtomicRead, true
-	}
-	return finding.AtomicWrite, true
 }

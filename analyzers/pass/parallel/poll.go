@@ -8,6 +8,7 @@ import (
 	"github.com/interlock-go/interlock/analyzers/pass/accesspath"
 	"github.com/interlock-go/interlock/analyzers/pass/callgraph"
 	"github.com/interlock-go/interlock/analyzers/pass/ir"
+	"github.com/interlock-go/interlock/analyzers/pass/order"
 )
 
 // polledSignals returns the signals that a helper waits for which is handed a condition and asks it until that holds:
@@ -20,7 +21,7 @@ func (f *frame) polledSignals(call ssa.CallInstruction) (waits []signal) {
 		}
 		// Match eventually(t, ready.Load).
 		if addr := boundAtomic(arg); addr != nil {
-			waits = addSignals(waits, signalOf(stored, addr))
+			waits = addSignals(waits, signalOf(order.Stored, addr))
 		}
 		for _, s := range f.graph.At(call) {
 			if sum := f.summaries[s.Callee]; sum != nil && s.Through != nil && s.Mode == callgraph.Call {
@@ -75,11 +76,12 @@ func boundAtomic(v ssa.Value) ssa.Value {
 //	for !ready.Load() { time.Sleep(time.Millisecond) }
 func (f *frame) polled(ret *ssa.Return) (waits []signal) {
 	for _, o := range f.ops {
-		if len(o.waits) == 0 || !f.flow.Precedes(o.instr, ret) || !f.flow.Leads(o.instr, o.instr) || !f.branches(o.instr, ret) {
+		if len(o.waits) == 0 || !f.flow.Precedes(o.instr, ret) || !f.flow.Leads(o.instr, o.instr) ||
+			!f.branches(o.instr, ret) {
 			continue
 		}
 		for _, s := range o.waits {
-			if s.sort == stored || s.sort == polled {
+			if s.sort == order.Stored || s.sort == order.Polled {
 				waits = addSignals(waits, signalsShown([]signal{s})...)
 			}
 		}
@@ -101,7 +103,7 @@ func wonAtomic(b *ssa.BasicBlock) (claims []held) {
 			continue
 		}
 		if fn := ir.Origin(call.Call.StaticCallee()); fn != nil && isSwap(fn) {
-			s := signalOf(stored, call.Call.Args[0])
+			s := signalOf(order.Stored, call.Call.Args[0])
 			claims = append(claims, held{path: s.path, class: classOf(s)})
 		}
 	}

@@ -2,10 +2,8 @@ package parallel
 
 import (
 	"go/constant"
-	"go/token"
 	"go/types"
 	"slices"
-	"strings"
 
 	"golang.org/x/tools/go/ssa"
 
@@ -13,27 +11,12 @@ import (
 	"github.com/interlock-go/interlock/analyzers/pass/accesspath"
 	"github.com/interlock-go/interlock/analyzers/pass/ir"
 	"github.com/interlock-go/interlock/analyzers/pass/lockset"
-)
-
-// sort is the kind of a signal. Waiting for one is ordered after giving one
-// of the same sort and object.
-type sort byte
-
-const (
-	message    sort = iota + 1 // sent or closed; received
-	receipt                    // received; sent, where no buffer takes the message
-	done                       // WaitGroup, Once, Cond, errgroup
-	unlock                     // a lock released; taken
-	stored                     // an atomic stored; loaded
-	halted                     // a timer's function has run; or has been kept from it
-	polled                     // code of which nothing is known; asked for, not waited for
-	unknown                    // code of which nothing is known
-	everything                 // more signals than are kept apart
+	"github.com/interlock-go/interlock/analyzers/pass/order"
 )
 
 // signal is an event that one goroutine signals and another waits for.
 type signal struct {
-	sort sort
+	sort order.Event
 	path accesspath.Path
 	name accesspath.Name // of the object, where it is a field or package variable
 	seen bool            // a loop, or a helper that polls, has waited until it showed
@@ -41,11 +24,11 @@ type signal struct {
 
 // canceled is the signal of a context that is asked for its error: the goroutine that has canceled it, by
 // a function of which nothing is known, has signalled. As with an atomic, a branch has to decide.
-var canceled = signal{sort: polled}
+var canceled = signal{sort: order.Polled}
 
 // isWeak signals order something only where a branch decides by their state.
 func (s signal) isWeak() bool {
-	return !s.seen && (s.sort == unlock || s.sort == stored || s.sort == polled)
+	return !s.seen && (s.sort == order.Unlock || s.sort == order.Stored || s.sort == order.Polled)
 }
 
 // isLocal reports whether the object is a local variable, which unknown code has
@@ -61,7 +44,7 @@ func (s signal) isLocal() bool {
 	return false
 }
 
-func signalOf(s sort, v ssa.Value) signal {
+func signalOf(s order.Event, v ssa.Value) signal {
 	name, _ := accesspath.NameOf(v)
 	return signal{sort: s, path: accesspath.Of(v), name: name}
 }
@@ -69,14 +52,14 @@ func signalOf(s sort, v ssa.Value) signal {
 // mayMeet reports whether waiting for b may be waiting for a, which was given.
 func (a signal) mayMeet(b signal) bool {
 	switch {
-	case a.sort == everything || b.sort == everything:
+	case a.sort == order.Everything || b.sort == order.Everything:
 		return true
-	case a.sort == unknown && (b.sort == unknown || b.sort == polled):
+	case a.sort == order.Unknown && (b.sort == order.Unknown || b.sort == order.Polled):
 		return true
-	case a.sort == unknown:
-		return b.sort < unlock && !b.isLocal()
-	case b.sort == unknown:
-		return a.sort < unlock && !a.isLocal()
+	case a.sort == order.Unknown:
+		return b.sort < order.Unlock && !b.isLocal()
+	case b.sort == order.Unknown:
+		return a.sort < order.Unlock && !a.isLocal()
 	case a.sort != b.sort:
 		return false
 	}
@@ -94,11 +77,11 @@ func anyMeet(given, waits []signal) bool {
 func addSignals(list []signal, more ...signal) []signal {
 	for _, s := range more {
 		switch {
-		case len(list) == 1 && list[0].sort == everything:
+		case len(list) == 1 && list[0].sort == order.Everything:
 			return list
 		case slices.Contains(list, s):
-		case s.sort == everything || len(list) >= knowledge.SignalsOfFunction:
-			return []signal{{sort: everything}}
+		case s.sort == order.Everything || len(list) >= knowledge.SignalsOfFunction:
+			return []signal{{sort: order.Everything}}
 		default:
 			list = append(list, s)
 		}
@@ -111,34 +94,43 @@ type syncs struct{ waits, gives []signal }
 
 func (s syncs) isEmpty() bool { return len(s.waits)+len(s.gives) == 0 }
 
-// syncsOf returns the signals of an instruction other than a call.
-func syncsOf(instr ssa.Instruction) syncs {
-	switch instr := instr.(type) {
-	case *ssa.Send:
-		return syncsOfSend(instr.Chan)
-	case *ssa.UnOp:
-		if instr.Op == token.ARROW {
-			return receives(instr.X)
+// syncsOf returns the signals of an instruction other than a call. The case of a select waits in its block; see
+// [ir.Selected].
+func syncsOf(instr ssa.Instruction) (s syncs) {
+	for _, o := range order.Of(instr) {
+		of := syncsOfOp(o)
+		s.gives = append(s.gives, of.gives...)
+		if _, isSelect := instr.(*ssa.Select); !isSelect {
+			s.waits = append(s.waits, of.waits...)
 		}
-	case *ssa.Select:
-		// The signal of a case holds in its block; see [chosen].
-		var s syncs
-		for _, c := range instr.States {
-			if c.Dir == types.SendOnly {
-				s.gives = append(s.gives, syncsOfSend(c.Chan).gives...)
-			} else {
-				s.gives = append(s.gives, receives(c.Chan).gives...)
-			}
-		}
-		return s
 	}
-	return syncs{}
+	return s
+}
+
+// syncsOfOp returns the signals of an operation.
+func syncsOfOp(o order.Op) (s syncs) {
+	switch o.Kind {
+	case order.Send:
+		return syncsOfSend(o.On)
+	case order.Receive:
+		return receives(o.On)
+	}
+	gives, waits := o.Kind.Events()
+	if gives != 0 {
+		s.gives = []signal{signalOf(gives, o.On)}
+	}
+	if waits != 0 && o.On == nil {
+		s.waits = []signal{{sort: waits}}
+	} else if waits != 0 {
+		s.waits = []signal{signalOf(waits, o.On)}
+	}
+	return s
 }
 
 func syncsOfSend(ch ssa.Value) syncs {
-	s := syncs{gives: []signal{signalOf(message, ch)}}
+	s := syncs{gives: []signal{signalOf(order.Message, ch)}}
 	if capacity(ch) <= 1 {
-		s.waits = []signal{signalOf(receipt, ch)}
+		s.waits = []signal{signalOf(order.Receipt, ch)}
 	}
 	return s
 }
@@ -147,13 +139,13 @@ func receives(ch ssa.Value) syncs {
 	if fromTimer(ch) {
 		return syncs{}
 	}
-	w := signalOf(message, ch)
+	w := signalOf(order.Message, ch)
 	if call, ok := w.path.Root.(*ssa.Call); ok && call.Parent() != nil && w.name == (accesspath.Name{}) {
-		w = signal{sort: unknown} // such as <-ctx.Done()
+		w = signal{sort: order.Unknown} // such as <-ctx.Done()
 	}
 	s := syncs{waits: []signal{w}}
 	if n := capacity(ch); n == 0 || n == 1 && isSemaphore(ch) {
-		s.gives = []signal{signalOf(receipt, ch)}
+		s.gives = []signal{signalOf(order.Receipt, ch)}
 	}
 	return s
 }
@@ -181,7 +173,7 @@ func isSemaphore(ch ssa.Value) bool {
 	found := false
 	search := func(f *ssa.Function) {
 		for instr := range ir.Instructions(f) {
-			if send, ok := instr.(*ssa.Send); ok && accesspath.Of(send.Chan) == path {
+			if sent := order.On(instr, order.Send); sent != nil && accesspath.Of(sent) == path {
 				found = true
 			}
 		}
@@ -224,13 +216,16 @@ func caseSyncs(state *ssa.SelectState) []signal {
 	return receives(state.Chan).waits
 }
 
-// syncsOfCall returns the signals of a call without a known summary: an
-// operation of package sync, or anything.
-func syncsOfCall(call *ssa.CallCommon) syncs {
-	if b, ok := call.Value.(*ssa.Builtin); ok {
-		if b.Name() == "close" {
-			return syncs{gives: []signal{signalOf(message, call.Args[0])}}
+// syncsOfCall returns the signals of a call without a known summary: those of an operation, or of anything.
+func syncsOfCall(instr ssa.CallInstruction) syncs {
+	call := instr.Common()
+	for _, o := range order.Of(instr) {
+		if o.Kind == order.Add && isPositive(o.With) {
+			return syncs{}
 		}
+		return syncsOfOp(o)
+	}
+	if _, ok := call.Value.(*ssa.Builtin); ok {
 		return syncs{}
 	}
 	// A method behind an interface or a function value may do anything, except for a lock and a few known methods.
@@ -251,20 +246,17 @@ func syncsOfCall(call *ssa.CallCommon) syncs {
 	if fn == nil {
 		return anything
 	}
-	// Of other functions those of sync are known, and those that order nothing.
+	// Of other functions locks are known, the rest of sync, and those that order nothing.
 	if recv := fn.Signature.Recv(); recv != nil && len(call.Args) > 0 {
 		if s, ok := lockSyncs(call.Args[0], fn.Name()); ok {
 			return s
 		}
-		if s, ok := syncSyncs(fn, call.Args, recv); ok {
-			return s
+		if path := ir.PackagePath(fn); path == "sync" || path == "golang.org/x/sync/errgroup" {
+			s := []signal{signalOf(order.Stored, call.Args[0])}
+			return syncs{s, s}
 		}
 	}
-	switch path := ir.PackagePath(fn); {
-	case path == "testing/synctest" && fn.Name() == "Wait": // all other goroutines of the bubble wait, or have ended
-		return syncs{waits: []signal{{sort: everything}}}
-	case path == "sync/atomic" && len(call.Args) > 0:
-		return atomicSyncs(fn, call.Args[0])
+	switch {
 	case knowledge.OrdersNothing(ir.Declared(fn)):
 		return syncs{}
 	}
@@ -275,55 +267,25 @@ func lockSyncs(recv ssa.Value, method string) (syncs, bool) {
 	switch method {
 	case "Lock", "RLock", "TryLock", "TryRLock":
 		if lockset.IsLock(recv.Type()) {
-			return syncs{waits: []signal{signalOf(unlock, recv)}}, true
+			return syncs{waits: []signal{signalOf(order.Unlock, recv)}}, true
 		}
 	case "Unlock", "RUnlock":
 		if lockset.IsLock(recv.Type()) {
-			return syncs{gives: []signal{signalOf(unlock, recv)}}, true
+			return syncs{gives: []signal{signalOf(order.Unlock, recv)}}, true
 		}
 	}
 	return syncs{}, false
 }
 
-func atomicSyncs(fn *ssa.Function, addr ssa.Value) syncs {
-	s := []signal{signalOf(stored, addr)}
-	switch {
-	case strings.HasPrefix(fn.Name(), "Load"):
-		return syncs{waits: s}
-	case strings.HasPrefix(fn.Name(), "Store"):
-		return syncs{gives: s}
-	}
-	return syncs{s, s}
-}
-
-// syncSyncs knows the methods of package sync and of errgroup beside locks.
-func syncSyncs(fn *ssa.Function, args []ssa.Value, recv *types.Var) (syncs, bool) {
-	s := []signal{signalOf(done, args[0])}
-	switch types.TypeString(recv.Type(), nil) + "." + fn.Name() {
-	case "*sync.WaitGroup.Wait", "*sync.Cond.Wait", "*golang.org/x/sync/errgroup.Group.Wait":
-		return syncs{waits: s}, true
-	case "*sync.WaitGroup.Done", "*sync.Cond.Signal", "*sync.Cond.Broadcast":
-		return syncs{gives: s}, true
-	case "*sync.WaitGroup.Add": // of a negative number it is Done
-		if n, ok := args[1].(*ssa.Const); ok && n.Value != nil && constant.Sign(n.Value) > 0 {
-			return syncs{}, true
-		}
-		return syncs{gives: s}, true
-	case "*sync.Once.Do":
-		return syncs{s, s}, true
-	}
-	switch ir.PackagePath(fn) {
-	case "sync", "golang.org/x/sync/errgroup":
-		s[0].sort = stored
-		return syncs{s, s}, true
-	}
-	return syncs{}, false
+func isPositive(v ssa.Value) bool {
+	n, ok := v.(*ssa.Const)
+	return ok && n.Value != nil && constant.Sign(n.Value) > 0
 }
 
 // handed returns the signals that unknown code may wait for and give: by variables that it knows, and by
 // the channels and WaitGroups that call hands to it, be it in a closure.
 func handed(call *ssa.CallCommon) syncs {
-	list := []signal{{sort: unknown}}
+	list := []signal{{sort: order.Unknown}}
 	var object func(v ssa.Value)
 	object = func(v ssa.Value) {
 		if mk, ok := v.(*ssa.MakeClosure); ok {
@@ -332,8 +294,8 @@ func handed(call *ssa.CallCommon) syncs {
 			}
 			return
 		}
-		if s := signalOf(message, v); s.isLocal() {
-			list = addSignals(list, s, signalOf(receipt, v), signalOf(done, v))
+		if s := signalOf(order.Message, v); s.isLocal() {
+			list = addSignals(list, s, signalOf(order.Receipt, v), signalOf(order.Ended, v))
 		}
 	}
 	for _, arg := range call.Args {

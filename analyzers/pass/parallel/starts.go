@@ -10,6 +10,7 @@ import (
 	"github.com/interlock-go/interlock/analyzers/pass/accesspath"
 	"github.com/interlock-go/interlock/analyzers/pass/callgraph"
 	"github.com/interlock-go/interlock/analyzers/pass/ir"
+	"github.com/interlock-go/interlock/analyzers/pass/order"
 )
 
 // addStart adds the goroutine that s starts, and those that it starts in turn.
@@ -29,7 +30,7 @@ func (f *frame) addStart(s callgraph.Site, sum *summary) {
 	st := &strand{at: s.Instr, start: s.Instr, syncs: sum.all, subtest: callgraph.ParallelSubtest(s)}
 	ended := endedBy(s)
 	if slices.ContainsFunc(f.fn.Blocks, waitsForBubble) {
-		ended = []signal{{sort: everything}}
+		ended = []signal{{sort: order.Everything}}
 	}
 	begun := begunBy(s)
 	touches := make([]*Touch, 0, len(sum.touches))
@@ -50,7 +51,7 @@ func (f *frame) addStart(s callgraph.Site, sum *summary) {
 // context is canceled, by a function of which nothing is known.
 func begunBy(s callgraph.Site) []signal {
 	if throughName(s) == "context.AfterFunc" {
-		return []signal{{sort: unknown}}
+		return []signal{{sort: order.Unknown}}
 	}
 	return nil
 }
@@ -62,11 +63,11 @@ func begunBy(s callgraph.Site) []signal {
 func endedBy(s callgraph.Site) []signal {
 	switch group := groupOf(s); {
 	case group != nil:
-		return []signal{signalOf(done, group)}
+		return []signal{signalOf(order.Ended, group)}
 	case runsLater(s):
-		return []signal{signalOf(halted, s.Instr.(*ssa.Call))}
+		return []signal{signalOf(order.Halted, s.Instr.(*ssa.Call))}
 	case s.Through != nil && (len(s.Through.Blocks) > 0 || strings.Contains(ir.PackagePath(s.Through), ".")):
-		return []signal{{sort: everything}} // callbacks of the standard library signal nothing, this is not of it
+		return []signal{{sort: order.Everything}} // callbacks of the standard library signal nothing, this is not of it
 	}
 	return nil
 }
@@ -186,12 +187,5 @@ func (f *frame) locksIn(b *ssa.BasicBlock) bool {
 // waitsForBubble reports whether the block calls synctest.Wait, which returns when all other goroutines of
 // the bubble have ended, or wait.
 func waitsForBubble(b *ssa.BasicBlock) bool {
-	return slices.ContainsFunc(b.Instrs, func(instr ssa.Instruction) bool {
-		call, ok := instr.(*ssa.Call)
-		callee := (*ssa.Function)(nil)
-		if ok {
-			callee = call.Call.StaticCallee()
-		}
-		return callee != nil && callee.Name() == "Wait" && ir.PackagePath(callee) == "testing/synctest"
-	})
+	return slices.ContainsFunc(b.Instrs, func(instr ssa.Instruction) bool { return order.May(instr, order.Settle) })
 }

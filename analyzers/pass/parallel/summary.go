@@ -11,6 +11,7 @@ import (
 	"github.com/interlock-go/interlock/analyzers/pass/accesspath"
 	"github.com/interlock-go/interlock/analyzers/pass/callgraph"
 	"github.com/interlock-go/interlock/analyzers/pass/ir"
+	"github.com/interlock-go/interlock/analyzers/pass/order"
 )
 
 // Touch is an access to a variable that a function makes, itself or by a callee.
@@ -151,9 +152,9 @@ func loadsOf(cond ssa.Value) []ssa.Value {
 		return loadsOf(x.X)
 	case *ssa.BinOp:
 		return append(loadsOf(x.X), loadsOf(x.Y)...)
-	case *ssa.Call: // an atomic
-		if fn := x.Call.StaticCallee(); fn != nil && ir.PackagePath(ir.Origin(fn)) == "sync/atomic" && len(x.Call.Args) > 0 {
-			return x.Call.Args[:1]
+	case *ssa.Call:
+		if atomic := order.On(x, order.Atomics); atomic != nil {
+			return []ssa.Value{atomic}
 		}
 	}
 	return nil

@@ -1,7 +1,6 @@
 package parallel
 
 import (
-	"go/token"
 	"slices"
 	"strings"
 
@@ -9,6 +8,7 @@ import (
 
 	"github.com/interlock-go/interlock/analyzers/pass/accesspath"
 	"github.com/interlock-go/interlock/analyzers/pass/ir"
+	"github.com/interlock-go/interlock/analyzers/pass/order"
 	"github.com/interlock-go/interlock/analyzers/pass/simulation"
 )
 
@@ -37,11 +37,8 @@ func (f *frame) startedByTested(start ssa.CallInstruction) bool {
 //	ready := target.Subscribe(2); go func() { <-ready; called = true }(); target.Signal(1)
 func (f *frame) awaitsTested(t *Touch) bool {
 	for instr := range ir.Preceding(t.Instr) {
-		op, ok := instr.(*ssa.UnOp)
-		if !ok || op.Op != token.ARROW {
-			continue
-		}
-		if call, ok := origin(op.X).(*ssa.Call); ok && f.testee(call) != nil {
+		call, ok := origin(order.On(instr, order.Receive)).(*ssa.Call)
+		if ok && f.testee(call) != nil {
 			return true
 		}
 	}

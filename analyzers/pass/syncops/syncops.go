@@ -22,6 +22,7 @@ import (
 	"github.com/interlock-go/interlock/analyzers/pass/callgraph"
 	"github.com/interlock-go/interlock/analyzers/pass/ir"
 	"github.com/interlock-go/interlock/analyzers/pass/lockset"
+	"github.com/interlock-go/interlock/analyzers/pass/order"
 )
 
 // Analyzer lists the operations of a package on channels and WaitGroups.
@@ -84,68 +85,37 @@ func run(pass *analysis.Pass) (any, error) {
 	return l, nil
 }
 
+// modes are the operations that are listed.
+var modes = map[order.Kind]finding.Mode{
+	order.Send: finding.Send, order.Receive: finding.Receive, order.Close: finding.CloseChan,
+	order.Add: finding.Add, order.Done: finding.Done, order.Wait: finding.Wait,
+}
+
 func (l *List) function(fn *ssa.Function) {
 	l.Locks.Walk(fn, func(instr ssa.Instruction, s *lockset.State) {
-		add := func(mode finding.Mode, v ssa.Value, pos token.Pos, alone, polls bool) {
-			key, ok := KeyOf(v)
-			if !ok {
-				return
-			}
-			op := &Op{mode, key, accesspath.Of(v), instr, fn, s, pos, alone, polls}
-			l.All = append(l.All, op)
-			l.ByKey[key] = append(l.ByKey[key], op)
-		}
 		switch instr := instr.(type) {
-		case *ssa.Send:
-			add(finding.Send, instr.Chan, instr.Pos(), true, false)
-		case *ssa.UnOp:
-			if instr.Op == token.ARROW {
-				add(finding.Receive, instr.X, instr.Pos(), true, false)
-			}
-		case *ssa.Select:
-			for _, c := range instr.States {
-				mode := finding.Receive
-				if c.Dir == types.SendOnly {
-					mode = finding.Send
-				}
-				add(mode, c.Chan, c.Pos, instr.Blocking && len(instr.States) == 1, !instr.Blocking)
-			}
 		case *ssa.MakeChan: // of a local that is assigned once, traced to here
 			l.Unbuffered[Key{Path: accesspath.Of(instr)}] = unbuffered(instr)
 		case *ssa.Store:
 			l.noteMade(instr)
-		case *ssa.Go: // of another goroutine, with an order that is not known
-		case ssa.CallInstruction:
-			l.addCall(instr, add)
+		}
+		for _, o := range order.Of(instr) {
+			mode := modes[o.Kind]
+			if mode == "" || mode == finding.Add && isNegative(o.With) {
+				continue
+			}
+			if key, ok := KeyOf(o.On); ok {
+				op := &Op{mode, key, accesspath.Of(o.On), instr, fn, s, o.Pos, o.Alone, o.Polls}
+				l.All = append(l.All, op)
+				l.ByKey[key] = append(l.ByKey[key], op)
+			}
 		}
 	})
 }
 
-// addCall recognises close, and the methods of WaitGroup.
-func (l *List) addCall(call ssa.CallInstruction, add func(finding.Mode, ssa.Value, token.Pos, bool, bool)) {
-	common := call.Common()
-	if b, ok := common.Value.(*ssa.Builtin); ok {
-		if b.Name() == "close" {
-			add(finding.CloseChan, common.Args[0], call.Pos(), false, false)
-		}
-		return
-	}
-	fn := common.StaticCallee()
-	if fn == nil || len(common.Args) == 0 || fn.Signature.Recv() == nil ||
-		types.TypeString(fn.Signature.Recv().Type(), nil) != "*sync.WaitGroup" {
-		return
-	}
-	switch fn.Name() {
-	case "Add":
-		if c, ok := common.Args[1].(*ssa.Const); ok && constant.Sign(c.Value) < 0 {
-			return
-		}
-		add(finding.Add, common.Args[0], call.Pos(), false, false)
-	case "Done":
-		add(finding.Done, common.Args[0], call.Pos(), false, false)
-	case "Wait":
-		add(finding.Wait, common.Args[0], call.Pos(), true, false)
-	}
+func isNegative(v ssa.Value) bool {
+	c, ok := v.(*ssa.Const)
+	return ok && constant.Sign(c.Value) < 0
 }
 
 // noteMade notes channels that are stored in a variable, by their buffer.

@@ -1,13 +1,13 @@
 package waits
 
 import (
-	"go/types"
 	"slices"
 
 	"golang.org/x/tools/go/ssa"
 
 	"github.com/interlock-go/interlock/analyzers/pass/accesspath"
 	"github.com/interlock-go/interlock/analyzers/pass/ir"
+	"github.com/interlock-go/interlock/analyzers/pass/order"
 	"github.com/interlock-go/interlock/analyzers/pass/simulation"
 )
 
@@ -16,16 +16,16 @@ import (
 //
 //	wg.Add(r.MetricCount()); for range r.metrics { go … }; wg.Wait()
 func isGuessed(at ssa.Instruction) bool {
-	group, ok := onGroup(at, "Wait")
-	if !ok {
+	group := order.On(at, order.Wait)
+	if group == nil {
 		return false
 	}
 	for instr := range ir.Instructions(at.Parent()) {
-		added, ok := onGroup(instr, "Add")
-		if !ok || accesspath.Of(added) != accesspath.Of(group) {
+		add, ok := order.Find(instr, order.Add)
+		if !ok || accesspath.Of(add.On) != accesspath.Of(group) {
 			continue
 		}
-		switch n := instr.(*ssa.Call).Call.Args[1].(type) {
+		switch n := add.With.(type) {
 		case *ssa.Const:
 		case *ssa.Call:
 			if _, builtin := n.Call.Value.(*ssa.Builtin); !builtin {
@@ -92,14 +92,4 @@ func boundOf(b *ssa.BasicBlock) string {
 		return call.Call.StaticCallee().String()
 	}
 	return ""
-}
-
-// onGroup returns the WaitGroup on which instr calls the method.
-func onGroup(instr ssa.Instruction, method string) (ssa.Value, bool) {
-	call, ok := instr.(*ssa.Call)
-	if !ok || call.Call.StaticCallee() == nil || call.Call.StaticCallee().Name() != method || len(call.Call.Args) == 0 {
-		return nil, false
-	}
-	on := call.Call.Args[0]
-	return on, types.TypeString(on.Type(), nil) == "*sync.WaitGroup"
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/interlock-go/interlock/analyzers/pass/callgraph"
 	"github.com/interlock-go/interlock/analyzers/pass/ir"
 	"github.com/interlock-go/interlock/analyzers/pass/lockset"
+	"github.com/interlock-go/interlock/analyzers/pass/order"
 	"github.com/interlock-go/interlock/analyzers/pass/ownership"
 	"github.com/interlock-go/interlock/patchgen/internal/facts"
 	"github.com/interlock-go/interlock/patchgen/internal/session"
@@ -522,31 +523,26 @@ func (a anchor) around() map[ssa.Instruction]bool {
 	return found
 }
 
-// orders reports whether an instruction may order goroutines, a lock aside: that orders them in one of two ways.
+// ordering are the operations that order goroutines. A lock orders them in one of two ways, an atomic where a branch
+// decides.
+const ordering = order.Start | order.Send | order.Receive | order.Close | order.Done | order.Wait | order.Join |
+	order.Once | order.Await
+
+// orders reports whether an instruction may order goroutines, itself or in the function that it calls.
 func orders(instr ssa.Instruction) bool {
-	switch instr := instr.(type) {
-	case *ssa.Send, *ssa.Select, *ssa.Go:
-		return true
-	case *ssa.UnOp:
-		return instr.Op == token.ARROW
-	case *ssa.Call:
-		if callee(instr) == "close" {
-			return true
-		}
-		fn, _ := callgraph.Target(instr.Common())
-		if fn == nil {
-			return false
-		}
-		switch fn.String() {
-		case "(*sync.WaitGroup).Wait", "(*sync.WaitGroup).Done", "(*sync.Once).Do", "(*sync.Cond).Wait":
-			return true
-		}
-		return slices.ContainsFunc(fn.Blocks, func(b *ssa.BasicBlock) bool {
-			return slices.ContainsFunc(b.Instrs, func(inner ssa.Instruction) bool {
-				_, isCall := inner.(*ssa.Call)
-				return !isCall && orders(inner)
-			})
-		})
+	if _, deferred := instr.(*ssa.Defer); deferred || order.May(instr, ordering) {
+		return !deferred
 	}
-	return false
+	call, ok := instr.(*ssa.Call)
+	if !ok {
+		_, isSelect := instr.(*ssa.Select)
+		return isSelect
+	}
+	fn, _ := callgraph.Target(call.Common())
+	return fn != nil && slices.ContainsFunc(fn.Blocks, func(b *ssa.BasicBlock) bool {
+		return slices.ContainsFunc(b.Instrs, func(inner ssa.Instruction) bool {
+			_, isCall := inner.(*ssa.Call)
+			return !isCall && orders(inner)
+		})
+	})
 }

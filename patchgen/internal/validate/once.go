@@ -13,6 +13,7 @@ import (
 	"github.com/interlock-go/interlock/analyzers/pass/callgraph"
 	"github.com/interlock-go/interlock/analyzers/pass/ir"
 	"github.com/interlock-go/interlock/analyzers/pass/lockset"
+	"github.com/interlock-go/interlock/analyzers/pass/order"
 	"github.com/interlock-go/interlock/analyzers/pass/ownership"
 	"github.com/interlock-go/interlock/patchgen/internal/facts"
 	"github.com/interlock-go/interlock/patchgen/internal/session"
@@ -161,14 +162,10 @@ func (j *judge) closes(s *side) (count tally, closing map[*ssa.Function]bool) {
 	count, closing = tally{}, map[*ssa.Function]bool{}
 	for _, p := range s.Packages {
 		each(p, func(fn *ssa.Function, instr ssa.Instruction, st *lockset.State) {
-			call, ok := instr.(ssa.CallInstruction)
-			if !ok {
+			ch := order.On(instr, order.Close)
+			if ch == nil {
 				return
 			}
-			if b, isBuiltin := call.Common().Value.(*ssa.Builtin); !isBuiltin || b.Name() != "close" {
-				return
-			}
-			ch := call.Common().Args[0]
 			if nameOfAddr(ch) != s.claimName() {
 				// func shut(ch chan struct{}) { close(ch) }
 				if s == j.now && s.isClaimsType(ch.Type()) && !isLocalChannel(ch) {
@@ -325,10 +322,6 @@ func (s *side) atomicParts(p *session.Package, fn *ssa.Function, t tracer, depth
 
 // isAtomicOn reports whether call is an operation of sync/atomic on the variable.
 func isAtomicOn(call *ssa.Call, t tracer) bool {
-	fn := call.Call.StaticCallee()
-	if fn == nil || len(call.Call.Args) == 0 {
-		return false
-	}
-	obj, ok := fn.Object().(*types.Func)
-	return ok && obj.Pkg() != nil && obj.Pkg().Path() == "sync/atomic" && len(t.origins(call.Call.Args[0])) > 0
+	atomic := order.On(call, order.Atomics)
+	return atomic != nil && len(t.origins(atomic)) > 0
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/interlock-go/interlock/analyzers/pass/accesspath"
 	"github.com/interlock-go/interlock/analyzers/pass/lockset"
+	"github.com/interlock-go/interlock/analyzers/pass/order"
 	"github.com/interlock-go/interlock/patchgen/internal/facts"
 	"github.com/interlock-go/interlock/patchgen/internal/session"
 )
@@ -28,16 +29,10 @@ func closedChannels(packages []*session.Package) channels {
 	c := channels{named: map[accesspath.Name]bool{}}
 	for _, p := range packages {
 		each(p, func(_ *ssa.Function, instr ssa.Instruction, _ *lockset.State) {
-			call, ok := instr.(ssa.CallInstruction)
-			if !ok {
-				return
-			}
-			if b, ok := call.Common().Value.(*ssa.Builtin); !ok || b.Name() != "close" {
-				return
-			}
-			if name, ok := accesspath.NameOf(call.Common().Args[0]); ok {
+			ch := order.On(instr, order.Close)
+			if name, ok := accesspath.NameOf(ch); ok && ch != nil {
 				c.named[name] = true
-			} else {
+			} else if ch != nil {
 				c.unnamed = true
 			}
 		})

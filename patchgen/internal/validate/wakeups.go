@@ -17,6 +17,7 @@ import (
 	"github.com/interlock-go/interlock/analyzers/pass/callgraph"
 	"github.com/interlock-go/interlock/analyzers/pass/ir"
 	"github.com/interlock-go/interlock/analyzers/pass/lockset"
+	"github.com/interlock-go/interlock/analyzers/pass/order"
 	"github.com/interlock-go/interlock/analyzers/pass/syncops"
 	"github.com/interlock-go/interlock/patchgen/internal/facts"
 	"github.com/interlock-go/interlock/patchgen/internal/session"
@@ -247,25 +248,24 @@ func (s *side) unheard(x selectIn, leave *ast.ReturnStmt, context string) string
 // lookHandover names what an instruction does that others may wait for, or returns what it calls; "" for others. A
 // deferred call comes in any case.
 func (s *state) lookHandover(instr ssa.Instruction) (what string, calls []*ssa.Function) {
-	switch instr := instr.(type) {
-	case *ssa.Send:
+	call, isCall := instr.(*ssa.Call)
+	switch {
+	case order.On(instr, order.Send) != nil:
 		return "sends", nil
 	// <-s.slots, where others send to take a slot
-	case *ssa.UnOp:
-		if instr.Op == token.ARROW && len(*instr.Referrers()) == 0 && isSentElsewhere(s.Of(instr.Parent()), instr) {
+	case order.On(instr, order.Receive) != nil:
+		if v, ok := instr.(ssa.Value); ok && len(*v.Referrers()) == 0 && isSentElsewhere(s.Of(instr.Parent()), instr) {
 			return "receives", nil
 		}
-	case *ssa.Call:
-		if b, ok := instr.Call.Value.(*ssa.Builtin); ok && b.Name() == "close" {
-			return "closes a channel", nil
-		}
-		cond := methodOf(instr, "*sync.Cond")
-		if methodOf(instr, "*sync.WaitGroup") == "Done" || cond == "Signal" || cond == "Broadcast" {
-			return "calls " + instr.Call.StaticCallee().Name(), nil
-		}
-		return "", s.Calls.Runs(instr)
+		return "", nil
+	case !isCall:
+		return "", nil
+	case order.On(instr, order.Close) != nil:
+		return "closes a channel", nil
+	case order.On(instr, order.Done|order.Wake) != nil:
+		return "calls " + call.Call.StaticCallee().Name(), nil
 	}
-	return "", nil
+	return "", s.Calls.Runs(call)
 }
 
 // isSentElsewhere reports whether another function sends on the channel of a receive.

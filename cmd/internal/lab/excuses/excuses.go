@@ -18,6 +18,7 @@ import (
 	"github.com/interlock-go/interlock/analyzers/pass/accesses"
 	"github.com/interlock-go/interlock/analyzers/pass/excuse"
 	"github.com/interlock-go/interlock/analyzers/pass/guards"
+	"github.com/interlock-go/interlock/analyzers/pass/order"
 	"github.com/interlock-go/interlock/analyzers/pass/waits"
 	"github.com/interlock-go/interlock/analyzers/registry"
 	"github.com/interlock-go/interlock/analyzers/registry/pairs"
@@ -78,7 +79,7 @@ func choose(match string, together bool) (all []*figures, err error) {
 		return nil, err
 	}
 	var names []string
-	for _, e := range slices.Concat(accesses.Orders(), guards.Excuses()) {
+	for _, e := range slices.Concat(order.Operations(), accesses.Orders(), guards.Excuses()) {
 		if chosen.MatchString(e.Name) {
 			all = append(all, &figures{Excuse: e})
 			names = append(names, e.Name)

@@ -5,6 +5,8 @@ import (
 	"context"
 	"sync"
 	"sync/atomic"
+	"testing"
+	"testing/synctest"
 	"time"
 )
 
@@ -34,6 +36,74 @@ func Group(t *T) {
 		t.n++
 	}()
 	wg.Wait()
+	t.n++
+}
+
+// Add of a negative number is Done.
+func Negative(t *T) {
+	var wg sync.WaitGroup
+	wg.Add(1)
+	go func() {
+		t.n++
+		wg.Add(-1)
+	}()
+	wg.Wait()
+	t.n++
+}
+
+func Close(t *T) {
+	done := make(chan struct{})
+	go func() {
+		t.n++
+		close(done)
+	}()
+	<-done
+	t.n++
+}
+
+// The channel has no buffer, so that the send returns after the receive.
+func Receipt(t *T) {
+	ask := make(chan bool)
+	go func() {
+		t.n++
+		<-ask
+	}()
+	ask <- true
+	t.n++
+}
+
+// A goroutine wakes the one that awaits the condition.
+func Condition(t *T) {
+	c := sync.NewCond(&sync.Mutex{})
+	c.L.Lock()
+	go func() {
+		t.n++
+		c.Broadcast()
+	}()
+	c.Wait()
+	c.L.Unlock()
+	t.n++
+}
+
+// Wait returns when the goroutine has ended.
+func Bubble(t *testing.T, v *T) {
+	synctest.Test(t, func(*testing.T) {
+		go func() { v.n++ }()
+		synctest.Wait()
+		v.n++
+	})
+}
+
+// A goroutine stores a flag by a swap, and the other waits until it shows.
+func Poll(t *T) {
+	var ready atomic.Bool
+	go func() {
+		t.n++
+		ready.Swap(true)
+	}()
+	for !ready.Load() {
+		time.Sleep(time.Millisecond)
+	}
 	t.n++
 }
 

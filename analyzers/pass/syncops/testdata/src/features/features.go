@@ -106,12 +106,12 @@ func Assigned(t *T) {
 	ch <- 1 // = send T.ch alone, unbuffered
 }
 
-// Missed: operations behind a method value or a result, and WaitGroup.Go.
 func MethodValue(t *T) {
 	wait := t.wg.Wait
-	wait() // = none
+	wait() // = wait T.wg alone
 }
 
+// Missed: operations behind a result, and WaitGroup.Go.
 func Result(t *T) {
 	<-t.channel() // = none
 }

@@ -1,0 +1,134 @@
+// Package order is the table of the operations by which goroutines order each other: which instruction starts a
+// goroutine, sends, closes, counts or waits, on which object, and which event orders it with the operations of others.
+// It is a library, not a pass. Passes that ask whether two places may run at the same time share it.
+//
+// Locks are not in the table, see package lockset: a lock orders two places in either direction.
+//
+// Missed: operations behind interfaces and function values.
+//
+// Cost: constant for an instruction.
+package order
+
+import (
+	"go/token"
+	"go/types"
+	"slices"
+	"strings"
+
+	"golang.org/x/tools/go/ssa"
+
+	"github.com/interlock-go/interlock/analyzers/pass/callgraph"
+	"github.com/interlock-go/interlock/analyzers/pass/excuse"
+	"github.com/interlock-go/interlock/analyzers/pass/ir"
+)
+
+// Op is an operation that an instruction carries out.
+type Op struct {
+	Kind Kind
+	On   ssa.Value // the channel, or the address of the other object; nil for a start
+	With ssa.Value // the number that is added, or the value that is stored; nil for others
+	Pos  token.Pos
+	// Alone: it blocks until its other side is there; a case of a select with further cases, or with a default, does not.
+	Alone bool
+	Polls bool // a case of a select with a default
+}
+
+// Of lists the operations of an instruction: one, or the cases of a select. A deferred call counts where it is
+// deferred.
+func Of(instr ssa.Instruction) []Op {
+	switch instr := instr.(type) {
+	case *ssa.Send:
+		return known(Op{Kind: Send, On: instr.Chan, Pos: instr.Pos(), Alone: true})
+	case *ssa.UnOp:
+		if instr.Op == token.ARROW {
+			return known(Op{Kind: Receive, On: instr.X, Pos: instr.Pos(), Alone: true})
+		}
+	case *ssa.Select:
+		// One of the cases is carried out, or none where there is a default.
+		var cases []Op
+		for _, c := range instr.States {
+			o := Op{Receive, c.Chan, nil, c.Pos, instr.Blocking && len(instr.States) == 1, !instr.Blocking}
+			if c.Dir == types.SendOnly {
+				o.Kind = Send
+			}
+			cases = append(cases, known(o)...)
+		}
+		return cases
+	case *ssa.Go:
+		return known(Op{Kind: Start, Pos: instr.Pos()})
+	case ssa.CallInstruction:
+		if o := opOfCall(instr.Common()); o.Kind != 0 {
+			o.Pos, o.Alone = instr.Pos(), o.Kind == Wait
+			return known(o)
+		}
+	}
+	return nil
+}
+
+// Find returns the operation that instr surely carries out, if it is of one of the kinds. That of a select is none:
+// package ssa has a select with one case as a send or receive.
+func Find(instr ssa.Instruction, kinds Kind) (o Op, ok bool) {
+	if list := Of(instr); len(list) == 1 && !list[0].Polls && list[0].Kind&kinds != 0 {
+		return list[0], true
+	}
+	return Op{}, false
+}
+
+// On returns the object of that operation; nil for others.
+func On(instr ssa.Instruction, kinds Kind) ssa.Value {
+	o, _ := Find(instr, kinds)
+	return o.On
+}
+
+// May reports whether instr may carry out an operation of one of the kinds.
+func May(instr ssa.Instruction, kinds Kind) bool {
+	return slices.ContainsFunc(Of(instr), func(o Op) bool { return o.Kind&kinds != 0 })
+}
+
+// known returns o as a list; none if its row is switched off.
+func known(o Op) []Op {
+	if excuse.IsOff(rows[o.Kind].name) {
+		return nil
+	}
+	return []Op{o}
+}
+
+// opOfCall returns the operation of a call; without a kind for others.
+func opOfCall(call *ssa.CallCommon) (o Op) {
+	if b, ok := call.Value.(*ssa.Builtin); ok {
+		if b.Name() == "close" {
+			return Op{Kind: Close, On: call.Args[0]}
+		}
+		return Op{}
+	}
+	fn, args := callgraph.Target(call)
+	if fn == nil {
+		return Op{}
+	}
+	if len(args) > 0 {
+		o.On = args[0]
+	}
+	switch ir.PackagePath(fn) {
+	case "sync", "golang.org/x/sync/errgroup", "testing/synctest":
+		o.Kind = byName[fn.String()]
+	case "sync/atomic":
+		if o.On != nil {
+			o.Kind = kindOfAtomic(fn.Name())
+		}
+	}
+	if o.Kind&(Add|Store) != 0 && len(args) > 1 {
+		o.With = args[1]
+	}
+	return o
+}
+
+// kindOfAtomic returns the kind of a function or method of package sync/atomic.
+func kindOfAtomic(name string) Kind {
+	switch {
+	case strings.HasPrefix(name, "Load"):
+		return Load
+	case strings.HasPrefix(name, "Store"):
+		return Store
+	}
+	return Update
+}
