@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"path/filepath"
 	"slices"
 	"strings"
 
@@ -21,9 +20,6 @@ type Candidate struct {
 	// touched names the declared functions whose source the patch changes, as [types.Func.FullName] does.
 	touched map[string]bool
 }
-
-// Path is the absolute path of one of the files.
-func (c Candidate) Path(file string) string { return filepath.Join(c.Root, filepath.FromSlash(file)) }
 
 // Check looks at a candidate without changing the tree; its error is the
 // reason why the candidate is no good. An error that wraps [ErrCannotCheck]
