@@ -5,7 +5,7 @@ LAB = $(GO) run ./cmd/internal/lab
 # Each tool of the lab keeps its figures beside itself; docs/measured.md has a row a bar.
 FIGURES = cmd/internal/lab
 
-.PHONY: help build test quick unit vetted sample lint fmt house editors release demo toolchains noise cost bench conformance detect excuses fuzz silent hidden replays racesuite hbcost hbsuite saves sections strangers patches torture validator clean edits clients
+.PHONY: help build test quick unit vetted sample lint fmt house editors release demo toolchains noise cost bench conformance detect exam excuses fuzz silent hidden replays racesuite hbcost hbsuite saves sections strangers patches torture validator clean edits clients
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-11s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -148,6 +148,9 @@ strangers: build ## try check, test and fix on more than forty released modules 
 
 patches: build ## measure the patches of the bugs in LIST=bugs.json: drivers under -race, tests, 100 monitored runs, benchmarks
 	$(LAB) patches $(LIST)
+
+exam: build ## make patches for the drawn bugs: MIRROR=folder with bare copies of their repositories, OUT=folder for the patches
+	$(LAB) exam -mirror $(MIRROR) -out $(OUT)
 
 torture: build ## generate 3,000 correct programs and 1,000 racy twins, and try all of them (about an hour)
 	$(LAB) torture -o $(FIGURES)/torture/figures.json

@@ -219,11 +219,11 @@ func caseSyncs(state *ssa.SelectState) []signal {
 // syncsOfCall returns the signals of a call without a known summary: those of an operation, or of anything.
 func syncsOfCall(instr ssa.CallInstruction) syncs {
 	call := instr.Common()
-	for _, o := range order.Of(instr) {
-		if o.Kind == order.Add && isPositive(o.With) {
+	if ops := order.Of(instr); len(ops) > 0 {
+		if ops[0].Kind == order.Add && isPositive(ops[0].With) {
 			return syncs{}
 		}
-		return syncsOfOp(o)
+		return syncsOfOp(ops[0])
 	}
 	if _, ok := call.Value.(*ssa.Builtin); ok {
 		return syncs{}

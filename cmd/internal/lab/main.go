@@ -15,6 +15,7 @@ import (
 	"github.com/interlock-go/interlock/cmd/internal/lab/bench"
 	"github.com/interlock-go/interlock/cmd/internal/lab/conformance"
 	"github.com/interlock-go/interlock/cmd/internal/lab/cost"
+	"github.com/interlock-go/interlock/cmd/internal/lab/exam"
 	"github.com/interlock-go/interlock/cmd/internal/lab/excuses"
 	"github.com/interlock-go/interlock/cmd/internal/lab/hbcost"
 	"github.com/interlock-go/interlock/cmd/internal/lab/hidden"
@@ -36,6 +37,7 @@ var tools = []tool{
 	{"bench", "what the monitor costs", bench.Run},
 	{"conformance", "the Go distribution's test programs behave as plain when they are instrumented", conformance.Run},
 	{"cost", "what the static checks cost", cost.Run},
+	{"exam", "which patches `fix` makes for drawn bugs of released modules", exam.Run},
 	{"excuses", "which findings each excuse of the checks removes, and which bugs it loses", excuses.Run},
 	{"hbcost", "what the happens-before engine costs beside the race detector", hbcost.Run},
 	{"hidden", "how soon campaigns find the bugs of small programs, beside -race", hidden.Run},
