@@ -4,7 +4,9 @@
 //
 // Locks are not in the table, see package lockset: a lock orders two places in either direction.
 //
-// Missed: operations behind interfaces and function values.
+// Missed: operations behind interfaces and function values; of method values, those of atomics and of Once, as users
+// of these
+// read the arguments of the call.
 //
 // Cost: constant for an instruction.
 package order
@@ -57,18 +59,35 @@ func Of(instr ssa.Instruction) []Op {
 	case *ssa.Go:
 		return known(Op{Kind: Start, Pos: instr.Pos()})
 	case ssa.CallInstruction:
-		if o := opOfCall(instr.Common()); o.Kind != 0 {
-			o.Pos, o.Alone = instr.Pos(), o.Kind == Wait
-			return known(o)
-		}
+		return calls(instr)
 	}
 	return nil
 }
 
+// calls lists the operation of a call.
+func calls(instr ssa.CallInstruction) []Op {
+	o := opOfCall(instr.Common())
+	if o.Kind == 0 {
+		return nil
+	}
+	o.Pos, o.Alone = instr.Pos(), o.Kind == Wait
+	return known(o)
+}
+
 // Find returns the operation that instr surely carries out, if it is of one of the kinds. That of a select is none:
-// package ssa has a select with one case as a send or receive.
+// package ssa has a select with one case as a send or receive. A go statement closes and counts down as the call that
+// it starts does, somewhat later.
 func Find(instr ssa.Instruction, kinds Kind) (o Op, ok bool) {
-	if list := Of(instr); len(list) == 1 && !list[0].Polls && list[0].Kind&kinds != 0 {
+	list := Of(instr)
+	switch instr := instr.(type) {
+	case *ssa.Select:
+		return Op{}, false
+	case *ssa.Go:
+		if kinds&Start == 0 {
+			list, kinds = calls(instr), kinds&(Close|Done)
+		}
+	}
+	if len(list) == 1 && list[0].Kind&kinds != 0 {
 		return list[0], true
 	}
 	return Op{}, false
@@ -82,7 +101,8 @@ func On(instr ssa.Instruction, kinds Kind) ssa.Value {
 
 // May reports whether instr may carry out an operation of one of the kinds.
 func May(instr ssa.Instruction, kinds Kind) bool {
-	return slices.ContainsFunc(Of(instr), func(o Op) bool { return o.Kind&kinds != 0 })
+	_, ok := Find(instr, kinds)
+	return ok || slices.ContainsFunc(Of(instr), func(o Op) bool { return o.Kind&kinds != 0 })
 }
 
 // known returns o as a list; none if its row is switched off.
@@ -108,11 +128,15 @@ func opOfCall(call *ssa.CallCommon) (o Op) {
 	if len(args) > 0 {
 		o.On = args[0]
 	}
+	// set := flag.Store; set(true) has its object bound.
+	isBound := len(args) > len(call.Args)
 	switch ir.PackagePath(fn) {
 	case "sync", "golang.org/x/sync/errgroup", "testing/synctest":
-		o.Kind = byName[fn.String()]
+		if k := byName[fn.String()]; k != Once || !isBound {
+			o.Kind = k
+		}
 	case "sync/atomic":
-		if o.On != nil {
+		if o.On != nil && !isBound {
 			o.Kind = kindOfAtomic(fn.Name())
 		}
 	}

@@ -4,6 +4,8 @@ import (
 	"strings"
 	"testing"
 
+	"golang.org/x/tools/go/ssa"
+
 	"github.com/interlock-go/interlock/analyzers/internal/passtest"
 	"github.com/interlock-go/interlock/analyzers/pass/accesspath"
 	"github.com/interlock-go/interlock/analyzers/pass/ir"
@@ -16,9 +18,12 @@ func TestFeatures(t *testing.T) {
 }
 
 // operationsAt prints the operations of the line.
-func operationsAt(l *passtest.Line) string {
+func operationsAt(l *passtest.Line) (text string) {
 	var list []string
 	for instr := range ir.Instructions(l.Fn) {
+		if o, ok := order.Find(instr, order.Close|order.Done); ok && isGo(instr) && l.Has(o.Pos) {
+			defer func() { text += "; " + o.Kind.String() + " " + accesspath.Of(o.On).String() }()
+		}
 		for _, o := range order.Of(instr) {
 			if !l.Has(o.Pos) {
 				continue
@@ -40,4 +45,9 @@ func operationsAt(l *passtest.Line) string {
 		return "none"
 	}
 	return strings.Join(list, ", ")
+}
+
+func isGo(instr ssa.Instruction) bool {
+	_, ok := instr.(*ssa.Go)
+	return ok
 }

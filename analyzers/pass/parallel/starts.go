@@ -187,5 +187,8 @@ func (f *frame) locksIn(b *ssa.BasicBlock) bool {
 // waitsForBubble reports whether the block calls synctest.Wait, which returns when all other goroutines of
 // the bubble have ended, or wait.
 func waitsForBubble(b *ssa.BasicBlock) bool {
-	return slices.ContainsFunc(b.Instrs, func(instr ssa.Instruction) bool { return order.May(instr, order.Settle) })
+	return slices.ContainsFunc(b.Instrs, func(instr ssa.Instruction) bool {
+		_, isDeferred := instr.(*ssa.Defer)
+		return !isDeferred && order.May(instr, order.Settle)
+	})
 }

@@ -314,8 +314,8 @@ func (c *copying) ofStarter(n ast.Node) []*source.Access {
 	return slices.DeleteFunc(c.accessesIn(n), func(a *source.Access) bool { return a.Function != c.Variable.Function })
 }
 
-// declareIn declares a variable of its own in a goroutine: by := where that reaches all of its uses, else by a
-// declaration.
+// declareIn declares a variable of its own in a goroutine: by := where that reaches all of its uses and has the same
+// type, else by a declaration.
 func (c *copying) declareIn(f *source.Function) {
 	accesses := c.accessesIn(f.Body)
 	s := c.firstSetter(accesses, f.Body.List)
@@ -324,7 +324,8 @@ func (c *copying) declareIn(f *source.Function) {
 		scope = parent
 	}
 	last := accesses[len(accesses)-1]
-	if len(s.Lhs) == 1 && last.Expr.End() <= scope.End() {
+	isSame := len(s.Rhs) == 1 && types.Identical(types.Default(c.file.TypeOf(s.Rhs[0])), c.Variable.Object.Type())
+	if len(s.Lhs) == 1 && isSame && last.Expr.End() <= scope.End() {
 		at := c.file.Offset(s.TokPos)
 		c.edits.Add(c.file, at, at+len("="), func() string { return ":=" })
 		return

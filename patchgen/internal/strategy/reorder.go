@@ -202,11 +202,37 @@ func (p *Problem) fromStarter(a *source.Access, s *ast.AssignStmt) (*Patch, erro
 		text := edits.Cut(file, list[from])
 		edits.After(file, list[from+run], func() string { return text })
 	} else {
+		if used := p.usedBefore(file, s, list[from:at]); used != "" {
+			return nil, fmt.Errorf("%s: %s, which it sets too, is used before", file.At(s), used)
+		}
 		text := edits.Cut(file, s)
 		edits.Before(file, list[from], func() string { return text })
 	}
 	files, err := edits.Files()
 	return &Patch{Files: files, Claim: p.claim(validate.Published, "", 0)}, err
+}
+
+// usedBefore returns another variable that an assignment sets and that statements use; "" for none.
+//
+//	go s.run(ctx)
+//	ctx, s.cancel = context.WithCancel(ctx)
+func (p *Problem) usedBefore(file *source.File, s *ast.AssignStmt, list []ast.Stmt) (name string) {
+	set := map[types.Object]bool{}
+	for _, lhs := range s.Lhs {
+		id, ok := lhs.(*ast.Ident)
+		if obj := file.Package.Info.Uses[id]; ok && obj != nil && obj != p.Variable.Object {
+			set[obj] = true
+		}
+	}
+	for _, stmt := range list {
+		ast.Inspect(stmt, func(n ast.Node) bool {
+			if id, ok := n.(*ast.Ident); ok && set[file.Package.Info.Uses[id]] {
+				name = id.Name
+			}
+			return name == ""
+		})
+	}
+	return name
 }
 
 // late returns why the goroutine may have done its work when the starter is behind s: what comes then, such as a flag

@@ -9,7 +9,9 @@ import (
 
 	"github.com/interlock-go/interlock/analyzers/finding"
 	"github.com/interlock-go/interlock/analyzers/pass/ir"
+	"github.com/interlock-go/interlock/analyzers/pass/syncops"
 	"github.com/interlock-go/interlock/patchgen/internal/facts"
+	"github.com/interlock-go/interlock/patchgen/internal/session"
 )
 
 // afterStop judges the code after a send that has become a case beside a stop. Where the stop leaves the function, that
@@ -71,6 +73,9 @@ func (j *judge) after(x selectIn, sel *ssa.Select, handovers *facts.Search) {
 		}
 		what := j.now.Lasts(instr)
 		switch {
+		case !leaves && facts.Waiting(instr) != "" && !isSentAround(x.pkg, instr):
+			j.doubt(place{x.pkg, instr}, finding.Heavy, "unblocked", "it waits for ever if only the receiver answers",
+				"after the stop it comes to %s as well, where it waits", at(x.pkg, instr))
 		case what == "":
 		case leaves:
 			j.doubt(place{x.pkg, instr}, finding.Heavy, "unblocked", "it stays undone when nobody receives",
@@ -80,4 +85,20 @@ func (j *judge) after(x selectIn, sel *ssa.Select, handovers *facts.Search) {
 				"after the stop it comes to %s as well, where it %s", at(x.pkg, instr), what)
 		}
 	}
+}
+
+// isSentAround reports whether a receive is from a channel on which the declared function around it sends: it takes
+// back what was put there.
+//
+//	f.slots <- struct{}{}
+//	go func() { defer …; res <- v; <-f.slots }()
+func isSentAround(p *session.Package, receive ssa.Instruction) bool {
+	for _, op := range p.Ops.All {
+		if op.Instr == receive {
+			return slices.ContainsFunc(p.Ops.ByKey[op.Key], func(other *syncops.Op) bool {
+				return other.Mode == finding.Send && ir.Outermost(other.Fn) == ir.Outermost(op.Fn)
+			})
+		}
+	}
+	return false
 }

@@ -177,7 +177,7 @@ var promises = [...]promise{
 		(*judge).narrowed, (*judge).readSide, (*judge).lockOrder, (*judge).waits}},
 	SentOpen: {"no send meets a close", []func(*judge){(*judge).sentOpen, (*judge).paired, (*judge).exits,
 		(*judge).narrowed, (*judge).readSide, (*judge).lockOrder, (*judge).waitsToSend, (*judge).channels,
-		(*judge).channelsByType}},
+		(*judge).channelsByType, (*judge).leftUnsent}},
 	Unblocked: {"nothing waits for ever", []func(*judge){(*judge).unblocked, (*judge).paired, (*judge).exits,
 		(*judge).narrowed, (*judge).lockOrder, (*judge).waits}},
 }

@@ -2,6 +2,7 @@ package validate
 
 import (
 	"fmt"
+	"go/token"
 	"go/types"
 	"slices"
 	"strings"
@@ -210,8 +211,36 @@ func (s *side) isClaimsType(t types.Type) bool {
 // the name of another one, or its function has made it.
 func isLocalChannel(ch ssa.Value) bool {
 	_, named := accesspath.NameOf(ch)
-	_, made := accesspath.Of(ch).Root.(*ssa.MakeChan)
-	return named || made
+	made, ok := accesspath.Of(ch).Root.(*ssa.MakeChan)
+	return named || ok && !isKept(made)
+}
+
+// isKept reports whether a channel that a function has made is stored in a field or a package variable.
+//
+//	ch := make(chan int)
+//	f := &feed{out: ch}
+func isKept(made *ssa.MakeChan) bool {
+	held := []ssa.Value{made}
+	for i := 0; i < len(held); i++ {
+		for _, ref := range *held[i].Referrers() {
+			switch ref := ref.(type) {
+			case *ssa.Store:
+				if _, isField := accesspath.NameOf(ref.Addr); isField && ref.Val == held[i] {
+					return true
+				}
+				if cell, isCell := ref.Addr.(*ssa.Alloc); isCell && ref.Val == held[i] {
+					held = append(held, cell)
+				}
+			case *ssa.UnOp:
+				if _, isCell := held[i].(*ssa.Alloc); isCell && ref.Op == token.MUL {
+					held = append(held, ref)
+				}
+			case *ssa.ChangeType:
+				held = append(held, ref)
+			}
+		}
+	}
+	return false
 }
 
 // atomicOnly demands that every access of the variable is an atomic operation,

@@ -88,10 +88,18 @@ func (r reflection) seenBy(instr ssa.Instruction) string {
 	return ""
 }
 
-// refers reports whether a value of a type is the struct, holds it in place, or is a pointer to one that does.
+// refers reports whether a value of a type is the struct, holds it in place, or leads to one that does by a pointer or
+// the elements of a list or map.
 func (r reflection) refers(t types.Type) bool {
-	if ptr, ok := t.Underlying().(*types.Pointer); ok {
-		t = ptr.Elem()
+	for range maxLevel {
+		if r.home.isIn(t) {
+			return true
+		}
+		inner, ok := t.Underlying().(interface{ Elem() types.Type })
+		if _, isChan := inner.(*types.Chan); !ok || isChan {
+			return false
+		}
+		t = inner.Elem()
 	}
 	return r.home.isIn(t)
 }

@@ -4,6 +4,7 @@ import (
 	"go/constant"
 	"go/token"
 	"go/types"
+	"slices"
 
 	"golang.org/x/tools/go/ssa"
 
@@ -11,6 +12,7 @@ import (
 	"github.com/interlock-go/interlock/analyzers/pass/accesspath"
 	"github.com/interlock-go/interlock/analyzers/pass/ir"
 	"github.com/interlock-go/interlock/analyzers/pass/lockset"
+	"github.com/interlock-go/interlock/analyzers/pass/order"
 	"github.com/interlock-go/interlock/analyzers/pass/ownership"
 	"github.com/interlock-go/interlock/patchgen/internal/facts"
 	"github.com/interlock-go/interlock/patchgen/internal/session"
@@ -113,6 +115,52 @@ func (j *judge) useUnderFlag(c channelUse) {
 	}
 }
 
+// leftUnsent doubts each send that the patch leaves out after the close, where it had panicked.
+func (j *judge) leftUnsent() {
+	for _, c := range j.now.sendsAndCloses() {
+		if !c.closes && nameOfAddr(c.ch) == j.now.claimName() && j.touched[declared(c.pkg, c.fn)] && !j.now.isOptional(c) {
+			j.doubt(place{c.pkg, c.instr}, finding.Heavy, "left unsent",
+				"code that counts on the message, or on another case of the select, waits or goes on without a result",
+				"after the close, the send at %s is left out", at(c.pkg, c.instr))
+		}
+	}
+}
+
+// isOptional reports whether a send is left out already where nobody is ready to receive, and that has no effect that
+// lasts: then no code counts on it.
+//
+//	select {
+//	case ch <- v:
+//		return true
+//	default:
+//		return false
+//	}
+func (s *side) isOptional(c channelUse) bool {
+	sel, ok := c.instr.(*ssa.Select)
+	if !ok || sel.Blocking || len(sel.States) > 1 {
+		return false
+	}
+	for r := range c.fn.Signature.Results().Variables() {
+		if t := r.Type(); t != types.Typ[types.Bool] && !types.Identical(t, types.Universe.Lookup("error").Type()) {
+			return false
+		}
+	}
+	for _, b := range c.fn.Blocks {
+		// The other way of the test for the first case is default, unless both go on in one block.
+		if len(b.Preds) != 1 || len(b.Preds[0].Succs) != 2 || b.Preds[0].Succs[1] != b ||
+			ir.SelectedBetween(b.Preds[0], b.Preds[0].Succs[0]) != sel.States[0] {
+			continue
+		}
+		for _, under := range c.fn.Blocks {
+			lasts := func(instr ssa.Instruction) bool { return s.Lasts(instr) != "" }
+			if b.Dominates(under) && slices.ContainsFunc(under.Instrs, lasts) {
+				return false
+			}
+		}
+	}
+	return true
+}
+
 // heldFor returns the claim's lock where it is held, that of the object itself.
 func (s *side) heldFor(st *lockset.State, base ssa.Value) (lockset.Held, bool) {
 	for _, h := range st.Held() {
@@ -199,11 +247,25 @@ func (j *judge) setOfFlag(p *session.Package, fn *ssa.Function, store *ssa.Store
 		if held, ok := s.heldFor(st, baseOf(store.Addr)); !ok || held.Read {
 			j.add("sent open", "%s is set at %s without %s", s.claim.Flag, at(p, store), short(s.claim.Lock))
 		}
+		if isTrue(store.Val) && !s.closesIn(fn) {
+			j.doubt(place{p, store}, finding.Heavy, "sent open", "then messages are dropped while the channel is open",
+				"%s is set at %s, where nothing closes %s", s.claim.Flag, at(p, store), v)
+		}
 		if !isTrue(store.Val) {
 			j.doubt(place{p, store}, finding.Heavy, "sent open", "if the channel is closed then, a send panics",
 				"%s may be cleared at %s", s.claim.Flag, at(p, store))
 		}
 	}
+}
+
+// closesIn reports whether a function closes the claim's channel.
+func (s *side) closesIn(fn *ssa.Function) bool {
+	for instr := range ir.Instructions(fn) {
+		if ch := order.On(instr, order.Close); ch != nil && nameOfAddr(ch) == s.claimName() {
+			return true
+		}
+	}
+	return false
 }
 
 // waitsToSend demands what waits does, except that a send on the claim's channel under the claim's lock is a doubt: a

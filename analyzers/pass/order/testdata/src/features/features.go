@@ -47,6 +47,22 @@ func Others(t *T) {
 	t.mu.Lock()          // = none
 }
 
+// The callers of other operations read the arguments of the call, which a method value has not.
+func Bound(t *T) {
+	wait := t.wg.Wait
+	wait() // = wait t.wg alone
+	set := t.ready.Store
+	set(true) // = none
+	do := t.once.Do
+	do(func() {}) // = none
+}
+
+func Started(t *T) {
+	go close(t.ch) // = start; close t.ch
+	go t.wg.Done() // = start; done t.wg
+	go t.wg.Wait() // = start
+}
+
 func Atomic(t *T) {
 	t.ready.Load()               // = load t.ready
 	t.ready.Store(true)          // = store t.ready
