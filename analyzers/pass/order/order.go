@@ -4,9 +4,8 @@
 //
 // Locks are not in the table, see package lockset: a lock orders two places in either direction.
 //
-// Missed: operations behind interfaces and function values; of method values, those of atomics and of Once, as users
-// of these
-// read the arguments of the call.
+// Missed: operations behind interfaces and function values; of method values, those of atomics and of Once, as users of
+// these read the arguments of the call.
 //
 // Cost: constant for an instruction.
 package order
