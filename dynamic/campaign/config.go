@@ -62,7 +62,7 @@ type Series struct {
 	Progress func(Event)
 }
 
-// settings is what the campaigns of both kinds have.
+// settings are those that both kinds of campaign have.
 type settings struct {
 	run.Settings
 	Series
@@ -192,7 +192,7 @@ type ByEngine struct {
 	Partly  int    // of them, those in which not all of the tests ran to their end
 }
 
-// Covered is what the runs have reached.
+// Covered counts the places that the runs have reached.
 type Covered struct {
 	Coverage judge.Coverage
 	// Sections is how many atomic sections the runs could open, and Ended which

@@ -53,13 +53,13 @@
 // of those that a heuristic of the user's guides every second one, do not arm the pairs
 // caught so far, which leaves the noise to the rest. A rate from such runs would say
 // nothing, so n counts for each pair only the runs in which it was armed, and k those of
-// them that showed it. [Config.Repeat] has no plans, and arms everything in every run.
+// them that showed it. Noise.Repeat has no plans, and arms everything in every run.
 //
 // # Replays
 //
 // After all runs each finding's replay command is tried, as the command line would
 // make its run, and the rate is reported beside it: a run in which one pair alone is
-// armed differs from the one that has shown it. [Config.Replays] says how often.
+// armed differs from the one that has shown it. Replay.Tries says how often.
 //
 // # Atomic sections
 //

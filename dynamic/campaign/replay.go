@@ -18,7 +18,7 @@ const (
 )
 
 // measureReplays tries the replay commands of the findings: it chooses for each one
-// that shows it, and counts in how many of Config.Replays further runs that does.
+// that shows it, and counts in how many of Config.Replay.Tries further runs that does.
 // Findings that there is no time for keep the command that was not tried.
 func (c *campaign) measureReplays(ctx context.Context) {
 	// A finding that is another's note by now needs no run.

@@ -57,7 +57,7 @@ type row struct {
 // fixture is a package of which all is ordered, by each kind of operation.
 const fixture = "unordered/testdata/src/ordered"
 
-// table has a row for each kind. That of an atomic that is loaded orders only what a branch on its value decides.
+// table has a row for each kind. The load of an atomic orders only the code that a branch on its value decides.
 var table = []row{
 	{Start, 0, 0, "start", "a goroutine comes after the statement that starts it", "", nil},
 	{Send, Message, Receipt, "send", "a send comes before the receive of its value", fixture, nil},

@@ -264,7 +264,7 @@ type waitTally struct {
 	Deadlocks *deadlock.Seen
 }
 
-// coverTally is what the runs have reached.
+// coverTally counts the places that the runs have reached.
 type coverTally struct {
 	Counters evidence.Counters
 	Reached  map[uint32]bool

@@ -15,7 +15,7 @@ import (
 //	w.done = make(chan struct{})
 //	w.ctx, w.cancel = context.WithCancel(ctx)
 //
-// It returns 0 where the go statement reads more than the object itself: it would read what is set.
+// It returns 0 where the go statement reads more than the object itself: it would read the new values.
 func (p *Problem) setBehind(file *source.File, list []ast.Stmt, a *source.Access) int {
 	if a.Base == nil {
 		return 0

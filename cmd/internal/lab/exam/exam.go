@@ -78,7 +78,7 @@ func (e *exam) measure(ctx context.Context, tmp string, names []string) (string,
 
 // try runs fix on one bug.
 func (e *exam) try(ctx context.Context, b *bug, binary, dir string) (*answer, error) {
-	// The module, and the folder for what is printed.
+	// The module, and the folder for its output.
 	out, err := filepath.Abs(filepath.Join(e.out, b.name))
 	if err != nil {
 		return nil, err

@@ -13,7 +13,7 @@ import (
 	"golang.org/x/tools/txtar"
 )
 
-// Each case says what is needed to make it, and is of a commit that was drawn.
+// Each case has the fields from which it is made, and is of a commit that was drawn.
 func TestCases(t *testing.T) {
 	data, err := os.ReadFile("drawn.json")
 	if err != nil {
