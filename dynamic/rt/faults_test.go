@@ -110,6 +110,10 @@ func TestFullDisk(t *testing.T) {
 	}
 	defer stderr.Close()
 	cmd.Stderr = stderr
+	stdin, err := cmd.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
@@ -118,6 +122,9 @@ func TestFullDisk(t *testing.T) {
 	told := func() string { data, _ := os.ReadFile(stderr.Name()); return string(data) }
 	waitFor(t, func() bool { return told() != "" })
 	swap(t, func(link string) error { return os.WriteFile(link, nil, 0o644) }, out)
+	if err := stdin.Close(); err != nil { // the program ends, with room for its last records
+		t.Fatal(err)
+	}
 	if err := cmd.Wait(); err != nil {
 		t.Fatal(err)
 	}

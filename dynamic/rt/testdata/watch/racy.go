@@ -1,6 +1,8 @@
 package main
 
 import (
+	"io"
+	"os"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -187,7 +189,7 @@ func init() {
 	}
 
 	// The race comes late and once, beside a loop that keeps the filter closed
-	// for its own variable.
+	// for its own variable. The program goes on until its standard input ends.
 	programs["raceLate"] = func() {
 		hot := new([16]int)
 		keep = hot
@@ -210,6 +212,7 @@ func init() {
 		both(
 			func() { *rt.W(&s[8], 1) = 1 },
 			func() { x = *rt.R(&s[8], 2) })
+		io.Copy(io.Discard, os.Stdin)
 		close(stop)
 		<-stopped
 	}
