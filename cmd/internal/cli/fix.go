@@ -398,7 +398,7 @@ func (o *fixOptions) fateOf(f *finding.Finding) string {
 	case fix == nil:
 		return "no patch was made"
 	case fix.Withheld != "":
-		return "no patch:\n    " + strings.ReplaceAll(fix.Withheld, "\n", "\n    ")
+		return "no patch:\n    " + strings.ReplaceAll(fix.Withheld, "\n", "\n    ") + notesOf(fix)
 	}
 	fate := fmt.Sprintf("patched by %s, %s; checked: %s", fix.Strategy, fix.Verdict, strings.Join(fix.Checked, ", "))
 	if !o.isTaken(fix) {
@@ -407,13 +407,19 @@ func (o *fixOptions) fateOf(f *finding.Finding) string {
 	for _, d := range fix.Doubts {
 		fate += "\n    doubt: " + d.Text
 	}
-	for _, n := range fix.Notes {
-		fate += "\n    note: " + n
-	}
+	fate += notesOf(fix)
 	for _, why := range fix.Rejected {
 		fate += "\n    not " + strings.ReplaceAll(why, "\n", "\n        ")
 	}
 	return fate
+}
+
+// notesOf returns the notes of a fix, each a line.
+func notesOf(fix *finding.Fix) (lines string) {
+	for _, n := range fix.Notes {
+		lines += "\n    note: " + n
+	}
+	return lines
 }
 
 // finish reports the outcome of each finding, and returns the exit code.

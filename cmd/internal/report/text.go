@@ -339,6 +339,9 @@ func (t *text) fix(fix *finding.Fix) {
 	case fix == nil:
 	case fix.Withheld != "":
 		t.prose("    patch withheld: ", fix.Withheld)
+		for _, n := range fix.Notes {
+			t.prose("        note: ", n)
+		}
 	default:
 		checked := ""
 		if len(fix.Checked) > 0 {

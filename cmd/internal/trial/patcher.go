@@ -266,7 +266,7 @@ func (d *patcher) all(groups [][]*finding.Finding, tried func([]*finding.Finding
 			}
 		}
 	}
-	return nil
+	return d.noteMended(groups)
 }
 
 // partsOf returns the groups that a group falls into where no patch has come out for all of its fields, and makes room
