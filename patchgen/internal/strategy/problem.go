@@ -3,12 +3,7 @@ package strategy
 import (
 	"fmt"
 	"go/ast"
-	"go/parser"
-	"go/token"
 	"go/types"
-	"os"
-	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -210,43 +205,6 @@ func (p *Problem) declaredIn() *source.Package {
 		}
 	}
 	return &source.Package{}
-}
-
-// Unseen refuses variables whose name occurs in files of their package that
-// were not loaded: those for other systems, and files that cgo rewrites. Where the strategies are bold, each patch has
-// that doubt.
-func (p *Problem) Unseen() error {
-	err := p.open(finding.Light, "what it does there is not protected by this patch", p.unseen())
-	p.lasting, p.doubts = p.doubts, nil
-	return err
-}
-
-func (p *Problem) unseen() error {
-	for _, name := range p.declaredIn().Ignored {
-		if !strings.HasSuffix(name, ".go") {
-			continue
-		}
-		if src, err := os.ReadFile(name); err == nil && uses(src, p.Variable.Name) {
-			return fmt.Errorf("%s may be accessed in %s, which this build leaves out or generates", p.Variable,
-				filepath.Base(name))
-		}
-	}
-	return nil
-}
-
-// uses reports whether a name occurs in a file as an identifier, its package
-// clause apart. In a file that does not parse, each occurrence counts.
-func uses(src []byte, name string) (found bool) {
-	f, err := parser.ParseFile(token.NewFileSet(), "", src, parser.SkipObjectResolution)
-	if err != nil {
-		return regexp.MustCompile(`\b` + regexp.QuoteMeta(name) + `\b`).Match(src)
-	}
-	ast.Inspect(f, func(n ast.Node) bool {
-		id, ok := n.(*ast.Ident)
-		found = found || ok && id != f.Name && id.Name == name
-		return !found
-	})
-	return found
 }
 
 // copyNote returns the note on a patch that adds a lock or an atomic to an
