@@ -18,7 +18,9 @@
 // sections, and uses behind a lock have strategies of their own, for the places that they name:
 //
 //	unlock   a return that leaves a lock held releases it
+//	defer unlock a lock is released when a panic ends the function, too
 //	relock   what runs under a lock does not take it again
+//	hand down a value is handed to code under its lock, in place of a getter that takes the lock again
 //	swap     two locks change places
 //	release  a lock is released before the wait that is the last thing under it
 //	exchange an atomic Load and the Store behind it become a Swap or CompareAndSwap
@@ -26,14 +28,20 @@
 //	join     two critical sections with nothing in between become one
 //	extend   a lock is kept until what was found under it has been used
 //	count    who starts a goroutine counts it in the WaitGroup
+//	nil channel a channel that only some objects have is waited for in these alone
 //	buffer   a channel has room for the values that nobody may receive
+//	keep wake-up a channel has room for a wake-up for which nobody waits yet
 //	stop     a sender stops when the function that receives has returned
 //	signal   a channel is closed however its function returns
+//	drain    a function that leaves early receives the rest, so that the sender ends
 //	cancel   who waits at a channel leaves when its context is done
+//	hand context a goroutine gets the context of its callers, and leaves when that is done
+//	close signal a channel is closed where a signal to stop was sent on it
 //	sign off a goroutine calls Done however it ends
 //	broadcast all who wait for a condition are woken
 //	closed flag each send on a channel asks whether it is closed
 //	close once a channel is closed in a sync.Once
+//	leave open a channel that is still sent on is not closed
 //
 // A strategy for a variable looks at every access of the variable in the module, not only at
 // the two that were caught, and refuses with a reason where it cannot treat

@@ -43,8 +43,10 @@ var updateGolden = flag.Bool("update", false, "write the diffs that come out int
 // struct stats as a whole, `beside x` that the
 // finding is on x and names this one too, and `under t.mu` at the end names a lock
 // that is held there, as further places of one finding need it. An edge in the order of locks is
-// marked by `// edge since: T.mu` and then `// edge takes: U.mu`, and the halves of
-// an atomic section by `// section entry: x.m[k]` and `// section end: x.m`.
+// marked by `// edge since: T.mu` and then `// edge takes: U.mu`, the halves of
+// an atomic section by `// section entry: x.m[k]` and `// section end: x.m`, and where the lock was acquired
+// that is waited for by `// held: x.mu`, or by a call that has ended `// returned: x.mu`. `// frame 1` and so on are
+// the calls on the stack of the first access, from the innermost.
 func TestFix(t *testing.T) {
 	files, err := filepath.Glob("testdata/fix/*.txtar")
 	if err != nil || len(files) == 0 {
@@ -210,6 +212,8 @@ var (
 	sectionMark = regexp.MustCompile(`// section (entry|end): (\S+)`)
 	wholeMark   = regexp.MustCompile(`// race.* in (\w+)`)
 	edgeMark    = regexp.MustCompile(`// edge (since|takes): (\S+)`)
+	holderMark  = regexp.MustCompile(`// (held|returned): (\S+)`)
+	frameMark   = regexp.MustCompile(`// frame (\d)`)
 )
 
 // modeNames lists the modes of accesses as texts.
@@ -227,6 +231,8 @@ func (c *fixCase) findings(t *testing.T, root string) []*finding.Finding {
 	cycle := &finding.Finding{Code: finding.LockCycle, Title: "locks taken in different orders"}
 	var edge finding.Edge
 	var section *finding.Section
+	var holders []finding.Holder
+	frames := map[string]finding.Frame{}
 	for _, file := range c.archive.Files {
 		for i, line := range strings.Split(string(file.Data), "\n") {
 			if file.Name == "diff" || file.Name == "draft" {
@@ -253,6 +259,12 @@ func (c *fixCase) findings(t *testing.T, root string) []*finding.Finding {
 				} else {
 					section.End = half
 				}
+			}
+			if m := holderMark.FindStringSubmatch(line); m != nil {
+				holders = append(holders, finding.Holder{Position: at, Lock: m[2], Returned: m[1] == "returned"})
+			}
+			if m := frameMark.FindStringSubmatch(line); m != nil {
+				frames[m[1]] = finding.Frame{File: at.File, Line: at.Line}
 			}
 			m := mark.FindStringSubmatch(line)
 			if m == nil {
@@ -301,7 +313,14 @@ func (c *fixCase) findings(t *testing.T, root string) []*finding.Finding {
 		if f.Section = section; f.Status == finding.Confirmed && len(f.Accesses) == 1 {
 			f.Accesses = append(f.Accesses, f.Accesses[0])
 		}
-		list = append(list, f)
+		if list = append(list, f); len(holders) > 0 {
+			f.Evidence = &finding.Evidence{Blocked: "sync.Mutex.Lock", Holders: holders}
+			g := &finding.Goroutine{Stack: []finding.Frame{{File: f.Accesses[0].File, Line: f.Accesses[0].Line}}}
+			for _, n := range slices.Sorted(maps.Keys(frames)) {
+				g.Stack = append(g.Stack, frames[n])
+			}
+			f.Accesses[0].Goroutine = g
+		}
 	}
 	if len(cycle.Cycle) > 0 {
 		list = append(list, cycle)

@@ -124,6 +124,12 @@ func (f *Facts) MayHold(file *source.File, call *ast.CallExpr, class string) boo
 	return !ok || p.locks.MayHoldClass(class)
 }
 
+// SurelyHolds reports whether some lock of the class is surely held at a call.
+func (f *Facts) SurelyHolds(file *source.File, call *ast.CallExpr, class string) bool {
+	p, ok := f.at(file, call.Lparen)
+	return ok && slices.ContainsFunc(p.locks.Held(), func(h lockset.Held) bool { return h.Class == class })
+}
+
 // IsPrivate reports whether no other goroutine can reach the accessed memory
 // yet. It errs towards false.
 func (f *Facts) IsPrivate(a *source.Access) bool {

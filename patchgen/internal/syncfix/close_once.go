@@ -74,8 +74,38 @@ func closeOnce(p *Problem) (*strategy.Patch, error) {
 	return &strategy.Patch{Files: files, Claim: claim}, err
 }
 
-// closedChannel returns the variable that holds the channel of the findings.
+// closedChannel returns the variable that holds the channel of the findings: by its close, or by the send that has
+// found it closed, where that is all that a run has shown.
 func (p *Problem) closedChannel() (*source.Variable, error) {
+	v, err := p.channelOfClose()
+	if v != nil || err != nil {
+		return v, err
+	}
+	for _, f := range p.Findings {
+		for _, a := range f.Accesses {
+			if a.Mode != finding.Send {
+				continue
+			}
+			at, err := p.at(a.Position)
+			if err != nil {
+				return nil, err
+			}
+			send, ok := innermost[*ast.SendStmt](at)
+			if !ok {
+				return nil, fmt.Errorf("%s: no send stands there", a.Position)
+			}
+			c, err := p.held(at.file, send.Chan)
+			if err != nil {
+				return nil, err
+			}
+			return c.variable, nil
+		}
+	}
+	return nil, errors.New("the finding names no close")
+}
+
+// channelOfClose returns the variable of the channel by the close that a finding names; nil where none does.
+func (p *Problem) channelOfClose() (*source.Variable, error) {
 	for _, f := range p.Findings {
 		for _, a := range f.Accesses {
 			if a.Mode != finding.CloseChan {
@@ -97,7 +127,7 @@ func (p *Problem) closedChannel() (*source.Variable, error) {
 			return p.Module.NewVariable(obj, at.file, e), nil
 		}
 	}
-	return nil, errors.New("the finding names no close")
+	return nil, nil
 }
 
 // closeWithin puts one close into the Once, with the select that looked whether the channel was closed already.

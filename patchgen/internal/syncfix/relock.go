@@ -3,7 +3,6 @@ package syncfix
 import (
 	"fmt"
 	"go/ast"
-	"go/types"
 	"strings"
 
 	"github.com/interlock-go/interlock/analyzers/finding"
@@ -30,11 +29,11 @@ import (
 //	}
 //
 // Where the holder has the read side and the callee needs the write side, the
-// holder takes that. It applies where the callee takes the lock first and defers its
-// release, and does nothing else with it. Obligation: [validate.LockedOnce].
+// holder takes that. It applies where the callee takes the lock first and releases it last, and does nothing else with
+// it; or calls one that does so, and is itself called under the lock alone. Obligation: [validate.LockedOnce].
 func relock(p *Problem) (*strategy.Patch, error) {
 	r := &relocking{Problem: p, edits: edit.New(), twins: map[*source.Function]string{},
-		widened: map[*source.Function]bool{}}
+		widened: map[*source.Function]bool{}, within: map[*source.Function]bool{}}
 	for _, f := range p.Findings {
 		if p.isReachedByOther(f) {
 			continue // the call that leads there is another finding
@@ -60,6 +59,7 @@ type relocking struct {
 	class   string                      // of the lock
 	twins   map[*source.Function]string // names of the methods for those who hold the lock
 	widened map[*source.Function]bool   // functions that take the write side now
+	within  map[*source.Function]bool   // functions that are called under the lock, and were corrected
 }
 
 // isReachedByOther reports whether a finding names the second Lock itself, and another one a call that leads to it.
@@ -92,18 +92,7 @@ func (p *Problem) isReachedByOther(f *finding.Finding) bool {
 
 // correct keeps the call at one access of f from taking the lock again.
 func (r *relocking) correct(f *finding.Finding, again finding.Access) error {
-	at, err := r.at(again.Position)
-	if err != nil {
-		return err
-	}
-	call, ok := innermost[*ast.CallExpr](at)
-	if !ok {
-		return fmt.Errorf("%s: no call stands there", again.Position)
-	}
-	if _, isOp := at.file.LockOp(call); isOp {
-		return fmt.Errorf("%s: which of the two Locks is meant is not known", at.file.At(call))
-	}
-	held, err := r.lockHeldAt(f, again)
+	at, call, held, err := r.callUnder(f, again)
 	if err != nil {
 		return err
 	}
@@ -114,30 +103,39 @@ func (r *relocking) correct(f *finding.Finding, again finding.Access) error {
 	if err := isOwnCall(at.file, call); err != nil {
 		return err
 	}
-	ops, err := locksFirst(callee)
-	if err != nil {
-		return err
-	}
-	if err := sameLock(at.file, call, callee, held, ops); err != nil {
-		return err
-	}
 	r.class = held.Path.Class
+	body, err := lockedBodyOf(callee)
+	if err != nil {
+		// The callee leads to one that takes the lock.
+		if within := r.correctWithin(at.file, call, callee, held, 1); within != nil {
+			return fmt.Errorf("%w, and %w", err, within)
+		}
+		return nil
+	}
+	if err := sameLock(at.file, call, callee, held, body.lock); err != nil {
+		return err
+	}
 	// A holder of the read side may not write.
-	if holder := at.function(); held.Read && !ops.Read && !r.widened[holder] {
+	if holder := at.file.FunctionOf(call); held.Read && !body.lock.Read && !r.widened[holder] {
 		r.widened[holder] = true
 		if err := r.widen(holder, held); err != nil {
 			return err
 		}
 	}
-	if field := returnsField(callee); field != nil {
-		text, err := inCaller(at.file, call, callee, field)
+	return r.replaceCall(at.file, call, callee, body)
+}
+
+// replaceCall makes a call of a function that takes the lock one that does not.
+func (r *relocking) replaceCall(file *source.File, call *ast.CallExpr, callee *source.Function, body lockedBody) error {
+	if field := body.returnsField(callee); field != nil {
+		text, err := inCaller(file, call, callee, field)
 		if err != nil {
 			return err
 		}
-		r.edits.Replace(at.file, call, text)
+		r.edits.Replace(file, call, text)
 		return nil
 	}
-	name, err := r.twin(callee, ops)
+	name, err := r.twin(callee, body)
 	if err != nil {
 		return err
 	}
@@ -145,8 +143,48 @@ func (r *relocking) correct(f *finding.Finding, again finding.Access) error {
 	if sel, ok := fun.(*ast.SelectorExpr); ok {
 		fun = sel.Sel
 	}
-	r.edits.Replace(at.file, fun, name)
+	r.edits.Replace(file, fun, name)
 	return nil
+}
+
+// callUnder returns the call at an access of f that takes a lock again, and the lock that is held there. Where a run
+// has shown the second Lock alone, the call is that of its stack in the function which has taken the lock.
+func (r *relocking) callUnder(f *finding.Finding, again finding.Access) (at place, call *ast.CallExpr,
+	held source.LockOp, err error) {
+	if at, err = r.at(again.Position); err != nil {
+		return at, nil, held, err
+	}
+	call, ok := innermost[*ast.CallExpr](at)
+	if !ok {
+		return at, nil, held, fmt.Errorf("%s: no call stands there", again.Position)
+	}
+	if _, isOp := at.file.LockOp(call); !isOp {
+		held, err = r.lockHeldAt(f, again)
+		return at, call, held, err
+	}
+	// The stack has the call, in the function that has taken the lock.
+	frames, since := r.callsUnderLock(f, again)
+	if len(frames) < 2 {
+		return at, nil, held, fmt.Errorf("%s: which of the two Locks is meant is not known", at.file.At(call))
+	}
+	outer, inner := r.functionOn(frames[len(frames)-1]), r.functionOn(frames[len(frames)-2])
+	from, err := r.at(since.Position)
+	if err != nil {
+		return at, nil, held, err
+	}
+	if held, ok = lockTakenAt(from); !ok || inner == nil {
+		return at, nil, held, fmt.Errorf("%s: no statement that takes the lock stands there", since.Position)
+	}
+	call = nil
+	outer.EachCall(func(c *ast.CallExpr) {
+		if outer.File.Line(c.Rparen) == frames[len(frames)-1].Line && outer.File.Callee(c) == inner {
+			call = c
+		}
+	})
+	if call == nil {
+		return at, nil, held, fmt.Errorf("%s: the call under the lock is not found", since.Position)
+	}
+	return place{outer.File, []ast.Node{call}}, call, held, nil
 }
 
 // isOwnCall refuses calls that run later, or in another goroutine.
@@ -156,39 +194,6 @@ func isOwnCall(file *source.File, call *ast.CallExpr) error {
 		return fmt.Errorf("%s: the call runs at another time", file.At(call))
 	}
 	return nil
-}
-
-// locksFirst returns the lock that a function takes by its first statement and
-// releases by a deferred one, its second. It may do nothing else with locks.
-func locksFirst(f *source.Function) (op source.LockOp, err error) {
-	list := f.Body.List
-	if len(list) < 3 {
-		return op, fmt.Errorf("%s does not take the lock by itself", f.Name())
-	}
-	op, ok := lockOpOf(f.File, list[0])
-	if !ok || !op.Acquire {
-		return op, fmt.Errorf("%s does not begin with the Lock", f.Name())
-	}
-	d, ok := list[1].(*ast.DeferStmt)
-	if !ok {
-		return op, fmt.Errorf("%s does not defer the Unlock", f.Name())
-	}
-	if un, ok := f.File.LockOp(d.Call); !ok || un.Acquire || un.Path.Key != op.Path.Key || un.Read != op.Read {
-		return op, fmt.Errorf("%s does not defer the Unlock", f.Name())
-	}
-	n := 0
-	ast.Inspect(f.Body, func(x ast.Node) bool {
-		if call, ok := x.(*ast.CallExpr); ok {
-			if other, ok := f.File.LockOp(call); ok && other.Path.Class == op.Path.Class {
-				n++
-			}
-		}
-		return true
-	})
-	if n != 2 {
-		return op, fmt.Errorf("%s releases the lock in between", f.Name())
-	}
-	return op, nil
 }
 
 // sameLock refuses where the lock of the callee is not that which the caller holds, in other words.
@@ -217,32 +222,6 @@ func sameLock(file *source.File, call *ast.CallExpr, callee *source.Function, he
 	return nil
 }
 
-// returnsField returns the field or variable that is all that a function returns under its lock.
-func returnsField(f *source.Function) ast.Expr {
-	if len(f.Body.List) != 3 {
-		return nil
-	}
-	ret, ok := f.Body.List[2].(*ast.ReturnStmt)
-	if !ok || len(ret.Results) != 1 {
-		return nil
-	}
-	// A copy of a result with another static type would change what callers do with it.
-	e := ret.Results[0]
-	result := f.Object.Signature().Results().At(0).Type()
-	if _, isPath := f.File.PathOf(e); !isPath || !types.Identical(f.File.TypeOf(e), result) {
-		return nil
-	}
-	switch e := e.(type) {
-	case *ast.Ident:
-		return e
-	case *ast.SelectorExpr:
-		if id, ok := e.X.(*ast.Ident); ok && f.File.Package.Info.ObjectOf(id) == f.Receiver() {
-			return e
-		}
-	}
-	return nil
-}
-
 // inCaller writes what a method returns in the terms of a call.
 func inCaller(file *source.File, call *ast.CallExpr, callee *source.Function, e ast.Expr) (string, error) {
 	if file.Package.Path != callee.File.Package.Path {
@@ -257,86 +236,6 @@ func inCaller(file *source.File, call *ast.CallExpr, callee *source.Function, e 
 		return "", fmt.Errorf("%s: the object is not named", file.At(call))
 	}
 	return file.Text(sel.X) + "." + field.Sel.Name, nil
-}
-
-// twin makes the method that does what f does under its lock, once, and returns its name.
-func (r *relocking) twin(f *source.Function, op source.LockOp) (string, error) {
-	if name := r.twins[f]; name != "" {
-		return name, nil
-	}
-	decl, ok := f.Node.(*ast.FuncDecl)
-	if !ok {
-		return "", fmt.Errorf("%s is no declared function", f.Name())
-	}
-	name := source.LowerFirst(decl.Name.Name) + "Locked"
-	if isTaken(f, name) {
-		return "", fmt.Errorf("%s has another %s already", f.File.Package.Path, name)
-	}
-	args, err := forwarded(f)
-	if err != nil {
-		return "", err
-	}
-	r.twins[f] = name
-	file := f.File
-	// The body behind its first two statements moves into the new method.
-	list := f.Body.List
-	from, to := file.EndOfLine(list[1].End()), file.Offset(f.Body.Rbrace)
-	body := "\n" + strings.TrimLeft(string(file.Source[from:to]), "\r\n")
-	forward := name + "(" + args + ")"
-	head := "func "
-	if decl.Recv != nil {
-		head += "(" + file.Text(decl.Recv.List[0]) + ") "
-		forward = decl.Recv.List[0].Names[0].Name + "." + forward
-	}
-	if decl.Type.Results != nil {
-		forward = "return " + forward
-	}
-	signature := string(file.Source[file.Offset(decl.Name.End()):file.Offset(f.Body.Lbrace)])
-	r.edits.Add(file, from, to, func() string { return "\n\t" + forward + "\n" })
-	end := file.Offset(decl.End())
-	r.edits.Add(file, end, end, func() string {
-		return fmt.Sprintf("\n\n// %s is %s for callers that hold %s.\n%s%s%s{%s}", name, decl.Name.Name,
-			file.Text(op.Expr), head, name, signature, body)
-	})
-	return name, nil
-}
-
-// isTaken reports whether a method of f's type, or a name of its package, is called so already.
-func isTaken(f *source.Function, name string) bool {
-	pkg := f.File.Package.Types
-	if f.Recv == nil {
-		return pkg.Scope().Lookup(name) != nil
-	}
-	obj, _, _ := types.LookupFieldOrMethod(f.Object.Signature().Recv().Type(), true, pkg, name)
-	return obj != nil
-}
-
-// forwarded writes the parameters of f as arguments.
-func forwarded(f *source.Function) (string, error) {
-	decl := f.Node.(*ast.FuncDecl)
-	if decl.Type.TypeParams != nil {
-		return "", fmt.Errorf("%s has type parameters", f.Name())
-	}
-	if decl.Recv != nil && (len(decl.Recv.List[0].Names) != 1 || decl.Recv.List[0].Names[0].Name == "_") {
-		return "", fmt.Errorf("%s has no name for its receiver", f.Name())
-	}
-	var args []string
-	for _, field := range decl.Type.Params.List {
-		if len(field.Names) == 0 {
-			return "", fmt.Errorf("%s has parameters without names", f.Name())
-		}
-		for _, id := range field.Names {
-			if id.Name == "_" {
-				return "", fmt.Errorf("%s has parameters without names", f.Name())
-			}
-			text := id.Name
-			if _, variadic := field.Type.(*ast.Ellipsis); variadic {
-				text += "..."
-			}
-			args = append(args, text)
-		}
-	}
-	return strings.Join(args, ", "), nil
 }
 
 // widen turns the read lock that a function takes into the write lock. It may do nothing

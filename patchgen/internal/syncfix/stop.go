@@ -235,6 +235,12 @@ func isFollowedBySignal(file *source.File, s ast.Stmt, f *source.Function) (err 
 				return err == nil
 			})
 		}
+		if len(list) == 0 {
+			continue
+		}
+		if _, returns := list[len(list)-1].(*ast.ReturnStmt); returns {
+			return err // nothing around it follows
+		}
 	}
 	return err
 }

@@ -32,6 +32,7 @@ import (
 func swap(p *Problem) (*strategy.Patch, error) {
 	var reasons []string
 	var best []couple
+	var notMeant error
 	for _, f := range p.Findings {
 		for _, e := range f.Cycle {
 			found, err := p.couplesOf(e)
@@ -41,10 +42,17 @@ func swap(p *Problem) (*strategy.Patch, error) {
 				best = found
 			}
 		}
+		if len(f.Cycle) == 0 && best == nil {
+			if best, notMeant = p.waitingCouples(f); notMeant != nil && !strategy.IsNotMeant(notMeant) {
+				reasons = append(reasons, notMeant.Error())
+			}
+		}
 	}
 	switch {
 	case best != nil:
 		return swapAll(best)
+	case len(reasons) == 0 && notMeant != nil:
+		return nil, notMeant
 	case len(reasons) == 0:
 		return nil, errors.New("the finding names no order of locks")
 	}
@@ -90,13 +98,7 @@ func (p *Problem) couplesOf(e finding.Edge) ([]couple, error) {
 	if err != nil {
 		return nil, err
 	}
-	all := []couple{named}
-	for _, c := range p.couplesLike(named) {
-		if c.first.lock != named.first.lock {
-			all = append(all, c)
-		}
-	}
-	return all, nil
+	return append([]couple{named}, p.othersLike(named)...), nil
 }
 
 // couplesLike returns all places, except in tests, that take locks of the two classes in the same order. A place that

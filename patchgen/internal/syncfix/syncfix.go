@@ -4,7 +4,9 @@
 // at every access, these correct the places that the findings name:
 //
 //	unlock   a return that leaves a lock held releases it
+//	defer unlock a lock is released when a panic ends the function, too
 //	relock   what runs under a lock does not take it again
+//	hand down a value is handed to code under its lock, in place of a getter that takes the lock again
 //	swap     two locks that are taken one after the other change places
 //	release  a lock is released before the wait that is the last thing under it
 //	exchange an atomic Load and the Store that it decides about become one operation
@@ -12,14 +14,20 @@
 //	join     two critical sections become one
 //	extend   a lock is kept until what was found under it has been used
 //	count    who starts a goroutine counts it in the WaitGroup
+//	nil channel a channel that only some objects have is waited for in these alone
 //	buffer   a channel has room for the values that nobody may receive
+//	keep wake-up a channel has room for a wake-up for which nobody waits yet
 //	stop     a sender stops when the function that receives has returned
 //	signal   a channel is closed however its function returns
+//	drain    a function that leaves early receives the rest, so that the sender ends
 //	cancel   who waits at a channel leaves when its context is done
+//	hand context a goroutine gets the context of its callers, and leaves when that is done
+//	close signal a channel is closed where a signal to stop was sent on it
 //	sign off a goroutine calls Done however it ends
 //	broadcast all who wait for a condition are woken
 //	closed flag each send on a channel asks whether it is closed
 //	close once a channel is closed in a sync.Once
+//	leave open a channel that is still sent on is not closed
 //
 // Buffer, stop and signal are those of GFix (Liu et al., ASPLOS 2021). They treat
 // channels that never leave the function that makes them, so that all of their
@@ -63,22 +71,30 @@ var blocked = []finding.Code{finding.BlockedForEver, finding.EndlessWait}
 // All lists the strategies in the order in which they are tried: least intrusive first.
 var All = []Strategy{
 	{"unlock", []finding.Code{finding.LostUnlock}, unlock},
+	{"defer unlock", []finding.Code{finding.LostUnlock, finding.BlockedForEver}, deferUnlock},
 	{"relock", []finding.Code{finding.DoubleLock, finding.ReadLockAgain}, relock},
-	{"swap", []finding.Code{finding.LockCycle}, swap},
+	{"hand down", []finding.Code{finding.DoubleLock, finding.ReadLockAgain}, handDown},
+	{"swap", []finding.Code{finding.LockCycle, finding.BlockedForEver}, swap},
 	{"release", []finding.Code{finding.WaitUnderLock, finding.BlockedForEver}, release},
 	{"exchange", []finding.Code{finding.TestAndUse}, exchange},
 	{"recheck", []finding.Code{finding.TestAndUse}, recheck},
 	{"join", []finding.Code{finding.TestAndUse, finding.LoadAndStore}, join},
 	{"extend", []finding.Code{finding.TestAndUse, finding.UsedAfterLock}, extend},
 	{"count", []finding.Code{finding.AddRacesWait}, count},
+	{"nil channel", blocked, nilChannel},
 	{"buffer", blocked, buffer},
+	{"keep wake-up", blocked, keepWakeup},
 	{"stop", blocked, stop},
 	{"signal", blocked, signal},
+	{"drain", blocked, drain},
 	{"cancel", blocked, cancel},
+	{"hand context", blocked, handContext},
+	{"close signal", blocked, closeSignal},
 	{"sign off", blocked, signOff},
 	{"broadcast", []finding.Code{finding.BlockedForEver}, broadcast},
 	{"closed flag", []finding.Code{finding.CloseRaces}, closedFlag},
 	{"close once", []finding.Code{finding.CloseRaces}, closeOnce},
+	{"leave open", []finding.Code{finding.CloseRaces}, leaveOpen},
 }
 
 // For lists the strategies for findings of a code.

@@ -40,6 +40,13 @@ const (
 
 	ReleasedFirst // Lock is released before a wait
 	SentOpen      // each send on Variable, a channel, asks under Lock whether it is closed
+
+	KeepsWakeup    // Variable, a channel, has room for one wake-up for which nobody waits yet
+	NilTested      // no touched operation waits for Variable, a channel, where it may be nil
+	ReleasedAnyway // a panic does not leave Lock held any more
+	Drained        // what is left is received from Variable, a channel, when its function returns
+	SignalClosed   // Variable, a channel, is closed in a sync.Once where it was sent on
+	LeftOpen       // nobody closes Variable, a channel, any more
 )
 
 // Variable names a variable the same before and after a patch.
@@ -178,6 +185,19 @@ var promises = [...]promise{
 	SentOpen: {"no send meets a close", []func(*judge){(*judge).sentOpen, (*judge).paired, (*judge).exits,
 		(*judge).narrowed, (*judge).readSide, (*judge).lockOrder, (*judge).waitsToSend, (*judge).channels,
 		(*judge).channelsByType, (*judge).leftUnsent}},
+	KeepsWakeup: {"no wake-up is lost", []func(*judge){(*judge).keepsWakeup, (*judge).paired, (*judge).exits,
+		(*judge).narrowed, (*judge).lockOrder}},
+	NilTested: {"no nil channel is waited for", []func(*judge){(*judge).nilTested, (*judge).paired, (*judge).exits,
+		(*judge).narrowed, (*judge).lockOrder}},
+	ReleasedAnyway: {"released however it ends", []func(*judge){(*judge).releasedAnyway, (*judge).paired, (*judge).exits,
+		(*judge).narrowed, (*judge).readSide, (*judge).oneStep, (*judge).lockOrder, (*judge).waits, (*judge).channels,
+		(*judge).channelsByType}},
+	Drained: {"the sender comes to its end", []func(*judge){(*judge).drained, (*judge).paired, (*judge).exits,
+		(*judge).narrowed, (*judge).lockOrder, (*judge).waits}},
+	SignalClosed: {"the signal is a close", []func(*judge){(*judge).signalClosed, (*judge).paired, (*judge).exits,
+		(*judge).narrowed, (*judge).lockOrder}},
+	LeftOpen: {"no send meets a close", []func(*judge){(*judge).leftOpen, (*judge).paired, (*judge).exits,
+		(*judge).narrowed, (*judge).lockOrder}},
 	Unblocked: {"nothing waits for ever", []func(*judge){(*judge).unblocked, (*judge).paired, (*judge).exits,
 		(*judge).narrowed, (*judge).lockOrder, (*judge).waits}},
 }

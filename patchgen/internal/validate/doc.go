@@ -79,6 +79,13 @@
 //	wakes all    each Signal is a Broadcast, and each waiter tests again
 //	closed once  every close is in the Once of the channel's object, which does
 //	             nothing else; neither is set again, and nobody sends
+//	keeps wake-up  the channel has room for one; no send waits, and each receive is in a loop
+//	nil tested   fewer operations wait for the channel where it may be nil, and it is not set
+//	             when others can reach its object
+//	released anyway  nothing that may panic is under the lock without a deferred release
+//	drained      a deferred loop receives until the channel is closed, which its sender does by a
+//	             defer; what else that waits for keeps the function
+//	left open    the channel is closed nowhere; who learned of that has another case
 //	extended     more accesses and calls are under the lock, none of those that
 //	             were is outside of it, and none is gone or new
 //	sent open    each send asks for a flag that each close sets, in one critical section; the

@@ -165,6 +165,7 @@ func (j *judge) closes(s *side) (count tally, closing map[*ssa.Function]bool) {
 		each(p, func(fn *ssa.Function, instr ssa.Instruction, st *lockset.State) {
 			ch := order.On(instr, order.Close)
 			if ch == nil {
+				count.signal(s, p, fn, instr)
 				return
 			}
 			if nameOfAddr(ch) != s.claimName() {

@@ -1,0 +1,187 @@
+package syncfix
+
+import (
+	"fmt"
+	"go/ast"
+	"go/types"
+	"slices"
+
+	"github.com/interlock-go/interlock/analyzers/finding"
+	"github.com/interlock-go/interlock/patchgen/internal/edit"
+	"github.com/interlock-go/interlock/patchgen/internal/source"
+	"github.com/interlock-go/interlock/patchgen/internal/strategy"
+	"github.com/interlock-go/interlock/patchgen/internal/validate"
+)
+
+// drain receives what is left when a function leaves early that reads from a goroutine, so that this comes to its end:
+//
+//	tokens := make(chan token)
+//	go lex(r, tokens)	// closes tokens at its end
+//	defer func() {		<- new
+//		for range tokens {
+//		}
+//	}()
+//	for t := range tokens {
+//		if t.err != nil {
+//			return t.err
+//		}
+//	}
+//
+// It applies where the function makes the channel, hands it to one function that it starts, and else receives from it
+// alone; and where the other one, declared or a literal, sends on it and closes it however it ends. Obligation:
+// [validate.Drained].
+func drain(p *Problem) (*strategy.Patch, error) {
+	reader, err := p.readerOf()
+	if err != nil {
+		return nil, err
+	}
+	edits := edit.New()
+	edits.After(reader.file, reader.start, func() string {
+		return fmt.Sprintf("defer func() {\n\tfor range %s {\n\t}\n}()", reader.channel.Name())
+	})
+	files, err := edits.Files()
+	v := p.Module.NewVariable(reader.channel, reader.file, nil)
+	claim := validate.Claim{Kind: validate.Drained,
+		Variable: validate.Variable{Package: reader.file.Package.Path, Name: v.Name}}
+	claim.Variable.Func, claim.Variable.Nth = v.Place()
+	return &strategy.Patch{Files: files, Claim: claim}, err
+}
+
+// reading is a function that receives what a goroutine sends that it starts.
+type reading struct {
+	file    *source.File
+	starter *source.Function
+	channel *types.Var // its local
+	start   *ast.GoStmt
+	sender  *source.Function
+	param   types.Object // the channel in the sender
+}
+
+// readerOf returns the function that has started the goroutine which waits to send.
+func (p *Problem) readerOf() (*reading, error) {
+	reason := strategy.NotMeant("no goroutine waits to send")
+	for _, f := range p.Findings {
+		for _, a := range f.Accesses {
+			if a.Mode != finding.Send {
+				continue
+			}
+			at, err := p.at(a.Position)
+			if err != nil {
+				return nil, err
+			}
+			r, err := p.readerAt(at)
+			if err == nil {
+				return r, nil
+			}
+			reason = err
+		}
+	}
+	return nil, reason
+}
+
+// readerAt finds the go statement that hands its channel to the function of the send at a place.
+func (p *Problem) readerAt(at place) (*reading, error) {
+	send, ok := innermost[*ast.SendStmt](at)
+	if !ok || at.function() == nil {
+		return nil, strategy.NotMeant("%s: no send stands there", at.file.At(at.path[0]))
+	}
+	sender := at.function()
+	id, ok := ast.Unparen(send.Chan).(*ast.Ident)
+	if !ok {
+		return nil, strategy.NotMeant("%s: the channel is not handed to the goroutine", at.file.At(send))
+	}
+	starts, err := p.Module.Starts(sender)
+	if err != nil {
+		return nil, err
+	}
+	starts = slices.DeleteFunc(starts, func(c source.Call) bool { return c.In.File.Test && !at.file.Test })
+	if len(starts) != 1 {
+		return nil, fmt.Errorf("%s is started in %d places", sender.Name(), len(starts))
+	}
+	// The channel in the words of the starter: an argument, or the local that a literal captures.
+	r := &reading{file: starts[0].In.File, starter: starts[0].In, sender: sender}
+	r.start = r.file.Parents[starts[0].Expr].(*ast.GoStmt)
+	r.param = at.file.Package.Info.ObjectOf(id)
+	if i := slices.Index(sender.Params(), r.param); i < 0 {
+		r.channel, _ = r.param.(*types.Var)
+	} else if args := sender.Arguments(starts[0].Expr); i < len(args) {
+		if id, isName := ast.Unparen(args[i]).(*ast.Ident); isName {
+			r.channel, _ = r.file.Package.Info.ObjectOf(id).(*types.Var)
+		}
+	}
+	if r.channel == nil || p.Module.Declaring(r.file, r.channel) != r.starter {
+		return nil, strategy.NotMeant("%s: the channel is no local of the function that starts the goroutine",
+			at.file.At(send))
+	}
+	if err := r.readsAlone(); err != nil {
+		return nil, err
+	}
+	return r, r.isClosedAtEnd()
+}
+
+// readsAlone returns an error unless the starter makes the channel, hands it to the one goroutine, and receives from it
+// in its own body; nobody else comes to it.
+func (r *reading) readsAlone() error {
+	if isInLoopOf(r.starter, r.start) {
+		return fmt.Errorf("%s: a loop starts the goroutine again", r.file.At(r.start))
+	}
+	receives := 0
+	var err error
+	ast.Inspect(r.starter.Body, func(n ast.Node) bool {
+		id, ok := n.(*ast.Ident)
+		if !ok || r.file.Package.Info.Uses[id] != types.Object(r.channel) || err != nil {
+			return true
+		}
+		if r.start.Pos() <= id.Pos() && id.Pos() < r.start.End() {
+			return true // the goroutine's own
+		}
+		if isReceiveOf(r.file, id) && r.file.FunctionOf(id) == r.starter {
+			receives++
+			return true
+		}
+		err = fmt.Errorf("%s: %s is used in other ways than to receive from it", r.file.At(id), id.Name)
+		return true
+	})
+	if err == nil && receives == 0 {
+		err = fmt.Errorf("%s: the function does not receive what the goroutine sends", r.file.At(r.start))
+	}
+	return err
+}
+
+// isReceiveOf reports whether an identifier is the channel of a receive or of a loop over it.
+func isReceiveOf(file *source.File, id *ast.Ident) bool {
+	switch n := file.Parents[id].(type) {
+	case *ast.UnaryExpr:
+		return source.IsWait(n)
+	case *ast.RangeStmt:
+		return n.X == ast.Expr(id)
+	}
+	return false
+}
+
+// isClosedAtEnd returns an error unless the goroutine closes the channel however it ends: by a defer before its first
+// send.
+func (r *reading) isClosedAtEnd() error {
+	file := r.sender.File
+	isOf := func(e ast.Expr) bool {
+		id, ok := ast.Unparen(e).(*ast.Ident)
+		return ok && file.Package.Info.ObjectOf(id) == r.param
+	}
+	deferred := slices.IndexFunc(r.sender.Body.List, func(s ast.Stmt) bool {
+		d, ok := s.(*ast.DeferStmt)
+		return ok && source.IsBuiltin(file, d.Call, "close") && isOf(d.Call.Args[0])
+	})
+	if deferred < 0 {
+		return fmt.Errorf("%s: %s does not defer the close of the channel, so that a receiver could not tell the end",
+			file.At(r.sender.Node), r.sender.Name())
+	}
+	var err error
+	ast.Inspect(r.sender.Body, func(n ast.Node) bool {
+		s, ok := n.(*ast.SendStmt)
+		if ok && isOf(s.Chan) && s.Pos() < r.sender.Body.List[deferred].Pos() {
+			err = fmt.Errorf("%s: a value is sent before the close is deferred", file.At(s))
+		}
+		return true
+	})
+	return err
+}
