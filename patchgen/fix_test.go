@@ -108,7 +108,29 @@ func loadAll(t *testing.T, root string) []*packages.Package {
 	if err != nil {
 		t.Fatal(err)
 	}
+	shareImports(loaded)
 	return loaded
+}
+
+// shareImports has each package find what only others of its module import. A session has the
+// packages of one case alone, and would type what a patch imports anew from the source of the
+// standard library, for each case.
+func shareImports(loaded []*packages.Package) {
+	library := map[string]*packages.Package{}
+	for _, p := range loaded {
+		for path, dep := range p.Imports {
+			if !strings.Contains(path, ".") && dep.Types != nil {
+				library[path] = dep
+			}
+		}
+	}
+	for _, p := range loaded {
+		for path, dep := range library {
+			if p.Imports[path] == nil {
+				p.Imports[path] = dep
+			}
+		}
+	}
 }
 
 // moduleOf makes a module of the packages below one directory.

@@ -18,6 +18,13 @@ import (
 	"github.com/interlock-go/interlock/atomicsets/sites"
 )
 
+// fset and library are shared by all tests, so that each package of the standard library
+// is typed once.
+var (
+	fset    = token.NewFileSet()
+	library = importer.ForCompiler(fset, "source", nil)
+)
+
 // typed returns the files of one package, contents by name, with their types.
 func typed(t *testing.T, goVersion string, srcs map[string]string) *sites.Package {
 	t.Helper()
@@ -26,7 +33,7 @@ func typed(t *testing.T, goVersion string, srcs map[string]string) *sites.Packag
 		Selections: map[*ast.SelectorExpr]*types.Selection{}, Implicits: map[ast.Node]types.Object{},
 		FileVersions: map[*ast.File]string{},
 	}
-	p := &sites.Package{Path: "m/p", Root: "/m", Fset: token.NewFileSet(), Info: info, Src: map[string][]byte{}}
+	p := &sites.Package{Path: "m/p", Root: "/m", Fset: fset, Info: info, Src: map[string][]byte{}}
 	for _, name := range slices.Sorted(maps.Keys(srcs)) {
 		f, err := parser.ParseFile(p.Fset, "/m/"+name, srcs[name], parser.ParseComments|parser.SkipObjectResolution)
 		if err != nil {
@@ -35,7 +42,7 @@ func typed(t *testing.T, goVersion string, srcs map[string]string) *sites.Packag
 		p.Files = append(p.Files, f)
 		p.Src["/m/"+name] = []byte(srcs[name])
 	}
-	conf := types.Config{Importer: importer.ForCompiler(p.Fset, "source", nil), GoVersion: goVersion, FakeImportC: true}
+	conf := types.Config{Importer: library, GoVersion: goVersion, FakeImportC: true}
 	var err error
 	if p.Types, err = conf.Check(p.Path, p.Fset, p.Files, info); err != nil {
 		t.Fatal(err)

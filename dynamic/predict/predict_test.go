@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"flag"
 	"fmt"
+	"math/bits"
 	"math/rand/v2"
 	"slices"
 	"strings"
@@ -372,8 +373,10 @@ type reorderings struct {
 
 // reorder tries them all, each state once.
 func reorder(events []Event) *reorderings {
-	x := &explorer{events: events, seen: map[string]bool{}, all: &reorderings{map[Race]bool{}, map[[2]int]bool{}, nil}}
-	x.by = make([][]int, 3)
+	if len(events) > 64 {
+		panic("a set holds no more than 64 events")
+	}
+	x := &explorer{events: events, seen: map[state]bool{}, all: &reorderings{map[Race]bool{}, map[[2]int]bool{}, nil}}
 	started := map[int32]bool{}
 	for i, e := range events {
 		x.by[e.G] = append(x.by[e.G], i)
@@ -382,7 +385,7 @@ func reorder(events []Event) *reorderings {
 		}
 	}
 	x.released = released(events)
-	s := state{writes: map[uint64]int{}, owner: map[uint64][]int{}, released: map[uint64][]int{}}
+	s := state{}
 	for g := range s.running {
 		s.running[g] = !started[int32(g)]
 	}
@@ -391,44 +394,50 @@ func reorder(events []Event) *reorderings {
 }
 
 // released returns which releases each acquisition of the trace sees.
-func released(events []Event) map[int][]int {
-	at, sees := map[uint64][]int{}, map[int][]int{}
+func released(events []Event) map[int]set {
+	at, sees := map[uint64]set{}, map[int]set{}
 	for i, e := range events {
 		if e.Op == Acquire || e.Op == Exchange {
 			sees[i] = at[e.Obj]
 		}
 		switch e.Op {
 		case Release, Exchange:
-			at[e.Obj] = []int{i}
+			at[e.Obj] = setOf(i)
 		case Merge:
-			at[e.Obj] = append(slices.Clone(at[e.Obj]), i)
+			at[e.Obj] |= setOf(i)
 		}
 	}
 	return sees
 }
 
+// set is a set of events, by number.
+type set uint64
+
+func setOf(event int) set { return 1 << event }
+
+// state is a moment of a reordering, small and comparable: a test visits millions. Variables and locks have the
+// numbers 1 and 2.
 type state struct {
 	done     [3]int
 	running  [3]bool
-	writes   map[uint64]int   // last write of each variable
-	owner    map[uint64][]int // acquisitions that hold each lock
-	released map[uint64][]int
+	writes   [3]int // last write of each variable, plus 1
+	owner    [3]set // acquisitions that hold each lock
+	released [3]set
 }
 
 type explorer struct {
 	events   []Event
-	by       [][]int
-	released map[int][]int
-	seen     map[string]bool
+	by       [3][]int
+	released map[int]set
+	seen     map[state]bool
 	all      *reorderings
 }
 
 func (x *explorer) visit(s state) {
-	key := fmt.Sprint(s)
-	if x.seen[key] {
+	if x.seen[s] {
 		return
 	}
-	x.seen[key] = true
+	x.seen[s] = true
 	x.all.reached = append(x.all.reached, s.done)
 	x.note(&s)
 	for g := range s.done {
@@ -470,56 +479,55 @@ func (x *explorer) heldBy(s *state, i, g int) bool {
 	if e.Op != Lock && e.Op != RLock {
 		return false
 	}
-	return slices.ContainsFunc(s.owner[e.Obj], func(a int) bool {
-		return int(x.events[a].G) == g && (e.Op == Lock || x.events[a].Op == Lock)
+	return x.contains(s.owner[e.Obj], func(a *Event) bool {
+		return int(a.G) == g && (e.Op == Lock || a.Op == Lock)
 	})
+}
+
+// contains reports whether an event of the set is as asked for.
+func (x *explorer) contains(events set, is func(*Event) bool) bool {
+	for ; events != 0; events &= events - 1 {
+		if is(&x.events[bits.TrailingZeros64(uint64(events))]) {
+			return true
+		}
+	}
+	return false
 }
 
 func (x *explorer) enabled(s *state, i int) bool {
 	switch e := &x.events[i]; e.Op {
 	case Read:
-		w, ok := s.writes[e.Obj]
-		return !ok && e.From < 0 || ok && int32(w) == e.From
+		return s.writes[e.Obj] == int(e.From)+1
 	case Lock:
-		return len(s.owner[e.Obj]) == 0
+		return s.owner[e.Obj] == 0
 	case RLock:
-		return !slices.ContainsFunc(s.owner[e.Obj], func(a int) bool { return x.events[a].Op == Lock })
+		return !x.contains(s.owner[e.Obj], func(a *Event) bool { return a.Op == Lock })
 	case Acquire, Exchange:
-		return slices.Equal(sorted(s.released[e.Obj]), sorted(x.released[i]))
+		return s.released[e.Obj] == x.released[i]
 	}
 	return true
 }
 
-func sorted(list []int) []int { list = slices.Clone(list); slices.Sort(list); return list }
-
 func (x *explorer) step(s state, i int) state {
 	e := &x.events[i]
-	n := state{done: s.done, running: s.running,
-		writes: cloned(s.writes), owner: cloned(s.owner), released: cloned(s.released)}
-	n.done[e.G]++
+	s.done[e.G]++
 	switch e.Op {
 	case Write:
-		n.writes[e.Obj] = i
+		s.writes[e.Obj] = i + 1
 	case Lock, RLock:
-		n.owner[e.Obj] = append(slices.Clone(n.owner[e.Obj]), i)
+		s.owner[e.Obj] |= setOf(i)
 	case Unlock, RUnlock:
-		n.owner[e.Obj] = slices.DeleteFunc(slices.Clone(n.owner[e.Obj]), func(a int) bool { return x.events[a].G == e.G })
+		for _, a := range x.by[e.G] {
+			s.owner[e.Obj] &^= setOf(a)
+		}
 	case Release, Exchange:
-		n.released[e.Obj] = []int{i}
+		s.released[e.Obj] = setOf(i)
 	case Merge:
-		n.released[e.Obj] = append(slices.Clone(n.released[e.Obj]), i)
+		s.released[e.Obj] |= setOf(i)
 	case Go:
-		n.running[e.Obj] = true
+		s.running[e.Obj] = true
 	}
-	return n
-}
-
-func cloned[V any](m map[uint64]V) map[uint64]V {
-	c := make(map[uint64]V, len(m))
-	for k, v := range m {
-		c[k] = v
-	}
-	return c
+	return s
 }
 
 func render(events []Event) string {

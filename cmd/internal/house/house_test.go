@@ -221,7 +221,7 @@ func TestChecksExplainThemselves(t *testing.T) {
 }
 
 // machinePath matches absolute paths of somebody's machine.
-var machinePath = regexp.MustCompile(`(^|[\s"'=(:])(/(root|home/[a-z]\w*|Users/\w+|work)/|[A-Z]:\\Users\\)`)
+var machinePath = regexp.MustCompile(`(?m)(^|[\s"'=(:])(/(root|home/[a-z]\w*|Users/\w+|work)/|[A-Z]:\\Users\\)`)
 
 func TestNoPathOfAMachine(t *testing.T) {
 	for s, want := range map[string]bool{
@@ -251,6 +251,9 @@ func TestNoPathOfAMachine(t *testing.T) {
 			return err
 		}
 		files++
+		if !machinePath.Match(data) {
+			return nil
+		}
 		for i, line := range bytes.Split(data, []byte("\n")) {
 			if machinePath.Match(line) {
 				t.Errorf("%s:%d: path of a machine: %s", name, i+1, line)

@@ -345,7 +345,29 @@ func load(t *testing.T, files map[string][]byte) module {
 	if err != nil {
 		t.Fatal(err)
 	}
+	shareImports(loaded)
 	return module{root, loaded}
+}
+
+// shareImports has each package find what only others of its module import. A session has the
+// packages of one case alone, and would type what a patch imports anew from the source of the
+// standard library, for each case.
+func shareImports(loaded []*packages.Package) {
+	library := map[string]*packages.Package{}
+	for _, p := range loaded {
+		for path, dep := range p.Imports {
+			if !strings.Contains(path, ".") && dep.Types != nil {
+				library[path] = dep
+			}
+		}
+	}
+	for _, p := range loaded {
+		for path, dep := range library {
+			if p.Imports[path] == nil {
+				p.Imports[path] = dep
+			}
+		}
+	}
 }
 
 // session opens the packages of one folder.
