@@ -9,7 +9,7 @@
 //	guard    take the lock that guards the variable elsewhere: one candidate for each
 //	         lock that may, and each also for whole functions, and for those that come
 //	         without it to a helper which others call under it
-//	atomic   one-step accesses through sync/atomic
+//	atomic   one-step accesses through sync/atomic, of several counters or flags together
 //	once     lazy initialisation through a sync.Once
 //	mutex    a new mutex beside the variable, taken at every access; also where another
 //	         object's lock is held at some that has no name at the others

@@ -255,7 +255,7 @@ func newProblem(in Input, bold bool) (*strategy.Problem, error) {
 // shown, and which no other patch is for; and has the strategies cover them, and the others of its group.
 func (in Input) neighbors(p *strategy.Problem, others []validate.Variable) (list []validate.Neighbor, err error) {
 	for _, v := range others {
-		p.Cover(v)
+		p.Cover(v, true)
 	}
 	var raced []validate.Raced
 	for _, f := range onOneVariable(in.Group) {
@@ -276,7 +276,7 @@ func (in Input) neighbors(p *strategy.Problem, others []validate.Variable) (list
 			list = append(list, n)
 		case !in.hasPatch(n.Variable):
 			list = append(list, n)
-			p.Cover(n.Variable)
+			p.Cover(n.Variable, false)
 		}
 	}
 	return list, nil

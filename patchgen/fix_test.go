@@ -44,7 +44,8 @@ var updateGolden = flag.Bool("update", false, "write the diffs that come out int
 // finding is on x and names this one too, and `under t.mu` at the end names a lock
 // that is held there, as further places of one finding need it. An edge in the order of locks is
 // marked by `// edge since: T.mu` and then `// edge takes: U.mu`, the halves of
-// an atomic section by `// section entry: x.m[k]` and `// section end: x.m`, and where the lock was acquired
+// an atomic section by `// section entry: x.m[k]` and `// section end: x.m`, those that a callee makes also by
+// `// section entry call: x.get`, and where the lock was acquired
 // that is waited for by `// held: x.mu`, or by a call that has ended `// returned: x.mu`. `// frame 1` and so on are
 // the calls on the stack of the first access, from the innermost.
 func TestFix(t *testing.T) {
@@ -231,7 +232,7 @@ func (c *fixCase) draft(t *testing.T, m *Module, root string) {
 var (
 	mark = regexp.MustCompile(`// race(\d?): (` + strings.Join(modeNames(), "|") +
 		`) ([\w\[\]]+)( first)?(?: in \w+)?(?: beside (\w+))?(?: under (.+))?$`)
-	sectionMark = regexp.MustCompile(`// section (entry|end): (\S+)`)
+	sectionMark = regexp.MustCompile(`// section (entry|end)( call)?: (\S+)`)
 	wholeMark   = regexp.MustCompile(`// race.* in (\w+)`)
 	edgeMark    = regexp.MustCompile(`// edge (since|takes): (\S+)`)
 	holderMark  = regexp.MustCompile(`// (held|returned): (\S+)`)
@@ -275,10 +276,15 @@ func (c *fixCase) findings(t *testing.T, root string) []*finding.Finding {
 				if section == nil {
 					section = &finding.Section{}
 				}
-				half := finding.Position{File: at.File, Line: i + 1, Column: strings.Index(line, m[2]) + 1}
-				if m[1] == "entry" {
+				half := finding.Position{File: at.File, Line: i + 1, Column: strings.Index(line, m[3]) + 1}
+				switch {
+				case m[1] == "entry" && m[2] != "":
+					section.EntryCall = &half
+				case m[1] == "entry":
 					section.Entry = half
-				} else {
+				case m[2] != "":
+					section.EndCall = &half
+				default:
 					section.End = half
 				}
 			}

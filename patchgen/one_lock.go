@@ -27,12 +27,12 @@ func (in Input) others(p *strategy.Problem) (list []validate.Variable) {
 	return list
 }
 
-// oneLock returns those strategies that put several fields under one lock. Where an assignment moves before the go
-// statement, no lock is needed.
+// oneLock returns those strategies that put several fields under one lock, or make each of them atomic. Where an
+// assignment moves before the go statement, no lock is needed.
 func oneLock(p *strategy.Problem, all []strategy.Strategy) (locks []strategy.Strategy, err error) {
 	for _, s := range all {
 		switch s.Name {
-		case "guard", "mutex":
+		case "guard", "atomic", "mutex":
 			locks = append(locks, s)
 		case "reorder":
 			if _, err := strategy.Try(s, p); err == nil {
@@ -47,7 +47,7 @@ func oneLock(p *strategy.Problem, all []strategy.Strategy) (locks []strategy.Str
 func covers(out *strategy.Patch, others []validate.Variable) error {
 	for _, v := range others {
 		if !slices.Contains(out.Claim.Also, v) {
-			return fmt.Errorf("%s races with it and does not come under the lock", v)
+			return fmt.Errorf("%s races with it and is not protected as well", v)
 		}
 	}
 	return nil

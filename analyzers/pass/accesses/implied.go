@@ -139,11 +139,13 @@ func (im *implied) impliedAt(instr ssa.Instruction) []*Access {
 	switch instr := instr.(type) {
 	case *ssa.UnOp:
 		if instr.Op == token.MUL {
-			parts := append(im.listParts(instr.X, instr.Pos(), finding.Read), im.wholeArray(instr.X, finding.Read)...)
+			parts := im.listParts(instr.X, instr.Pos(), finding.Read)
+			parts = append(parts, im.wholeArray(instr.X, instr.Pos(), finding.Read)...)
 			return append(parts, im.element(instr.X, instr.Pos(), finding.Read, instr)...)
 		}
 	case *ssa.Store:
-		parts := append(im.listParts(instr.Addr, instr.Pos(), finding.Write), im.wholeArray(instr.Addr, finding.Write)...)
+		parts := im.listParts(instr.Addr, instr.Pos(), finding.Write)
+		parts = append(parts, im.wholeArray(instr.Addr, instr.Pos(), finding.Write)...)
 		return append(parts, im.element(instr.Addr, instr.Pos(), finding.Write, instr.Val)...)
 	case *ssa.Call:
 		if _, ok := instr.Call.Value.(*ssa.Builtin); ok {
@@ -205,9 +207,9 @@ func (im *implied) listParts(addr ssa.Value, pos token.Pos, mode finding.Mode) [
 }
 
 // wholeArray returns the access to all elements of the array at addr, which is
-// copied or assigned.
-func (im *implied) wholeArray(addr ssa.Value, mode finding.Mode) []*Access {
-	if a := im.contents(addr, mode); a != nil {
+// copied or assigned at pos.
+func (im *implied) wholeArray(addr ssa.Value, pos token.Pos, mode finding.Mode) []*Access {
+	if a := im.contents(addr, pos, mode); a != nil {
 		return []*Access{a}
 	}
 	return nil
@@ -220,7 +222,7 @@ func (im *implied) element(addr ssa.Value, pos token.Pos, mode finding.Mode, val
 	if !ok {
 		return nil
 	}
-	a := im.contents(at.X, mode)
+	a := im.contents(at.X, at.Pos(), mode)
 	if a == nil {
 		return nil
 	}
@@ -233,11 +235,13 @@ func (im *implied) element(addr ssa.Value, pos token.Pos, mode finding.Mode, val
 
 // contents returns an access to the contents of v, the slice, map or pointer to an
 // array that a field or package variable holds; nil for others. Its
-// expression is that of the variable.
-func (im *implied) contents(v ssa.Value, mode finding.Mode) *Access {
+// expression is that of the variable, which for an array in a package variable only its use at pos has.
+func (im *implied) contents(v ssa.Value, pos token.Pos, mode finding.Mode) *Access {
 	// Match the value of a slice or map, t = *addr, and the address of an array.
 	a := &Access{Mode: mode, Elements: true}
-	pos := v.Pos()
+	if _, isGlobal := v.(*ssa.Global); !isGlobal {
+		pos = v.Pos()
+	}
 	switch x := v.(type) {
 	case *ssa.UnOp:
 		if x.Op != token.MUL || !isContainer(x.Type()) {
@@ -269,7 +273,12 @@ func (im *implied) contents(v ssa.Value, mode finding.Mode) *Access {
 	if a.Name, ok = accesspath.NameOf(a.Addr); !ok {
 		return nil
 	}
-	if a.Expr, ok = im.list.Prog.Node(pos).(ast.Expr); !ok {
+	switch node := im.list.Prog.Node(pos).(type) {
+	case *ast.SliceExpr: // id[:]
+		a.Expr = ast.Unparen(node.X)
+	case ast.Expr:
+		a.Expr = node
+	default:
 		return nil
 	}
 	return a
@@ -300,7 +309,7 @@ func (im *implied) builtin(call *ssa.Call) []*Access {
 func (im *implied) addContents(values []ssa.Value, mode finding.Mode) []*Access {
 	var list []*Access
 	for _, v := range values {
-		if a := im.contents(sliced(v), mode); a != nil {
+		if a := im.contents(sliced(v), v.Pos(), mode); a != nil {
 			list = append(list, a)
 		}
 	}

@@ -42,7 +42,7 @@ func (im *implied) passedMaps(call *ssa.Call) []*Access {
 		case writes:
 			mode = finding.Write
 		}
-		if a := im.contents(sliced(arg), mode); a != nil {
+		if a := im.contents(sliced(arg), call.Pos(), mode); a != nil {
 			list = append(list, a)
 		}
 	}

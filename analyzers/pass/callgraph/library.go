@@ -26,6 +26,13 @@ func RunsCallback(fn *types.Func) bool {
 	return ok && does == knowledge.Called && knowledge.NeverWaits(fn)
 }
 
+// StartsCallback reports whether a library function has another goroutine call the functions that it is handed, as
+// time.AfterFunc does.
+func StartsCallback(fn *types.Func) bool {
+	does, ok := knowledge.CallbackOf(fn)
+	return ok && does == knowledge.Started
+}
+
 // LibraryWrites reports whether a library function or method writes to the object that its i-th
 // argument refers to, the receiver of a method being the first. It does not know all functions.
 func LibraryWrites(fn *types.Func, i int) (writes, known bool) {

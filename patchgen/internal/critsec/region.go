@@ -113,32 +113,14 @@ func (c *builder) open(list []ast.Stmt, i int, r *region) *region {
 	if list == nil {
 		return r
 	}
-	if kind := c.continues(list, i); kind != "" {
+	if at, kind := c.continues(list, i); kind != "" {
 		r.continued = kind
-		c.edits.DeleteLine(c.File, list[i-1])
+		c.edits.DeleteLine(c.File, list[at])
+		c.leaveUnlocked(list[at+1:i], r)
 		return r
 	}
 	c.before(list[i], r.lockText)
 	return r
-}
-
-// continues returns how the lock was taken, Lock or RLock, which list[i-1] releases and list[i] could go on with:
-// a read lock is enough for a return that only reads. It returns "" if there is none.
-func (c *builder) continues(list []ast.Stmt, i int) string {
-	if i == 0 {
-		return ""
-	}
-	op := c.releases(list[i-1])
-	_, isReturn := list[i].(*ast.ReturnStmt)
-	switch {
-	case op == nil:
-		return ""
-	case !op.Read:
-		return "Lock"
-	case isReturn && !anyWrites(c.In(list[i])):
-		return "RLock"
-	}
-	return ""
 }
 
 // record records in the region what the accesses do.

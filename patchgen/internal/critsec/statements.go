@@ -17,7 +17,7 @@ func (c *builder) list(list []ast.Stmt, r *region, top bool) (*region, error) {
 				continue
 			}
 			// Right behind an Unlock, that moves: the lock need not be taken again.
-			if top && c.continues(list, i) == "" && c.deferUnlock(list[i:]) {
+			if _, kind := c.continues(list, i); top && kind == "" && c.deferUnlock(list[i:]) {
 				return nil, nil
 			}
 		}

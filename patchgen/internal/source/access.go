@@ -105,6 +105,15 @@ func (a *Access) classify() {
 				a.Whole, e = p, p
 				continue
 			}
+		case *ast.SliceExpr:
+			// copy(x.a[:], y): the elements of an array are its own
+			if call, ok := file.Parents[p].(*ast.CallExpr); ok && p.X == e && isArray(file.TypeOf(p.X)) &&
+				IsBuiltin(file, call, "copy") {
+				if a.Mode, a.Whole = Read, call; call.Args[0] == ast.Expr(p) {
+					a.Mode = Write
+				}
+				return
+			}
 		case *ast.SelectorExpr:
 			// A field of a struct value is part of the variable.
 			if sel := file.Package.Info.Selections[p]; sel != nil && sel.Kind() == types.FieldVal &&

@@ -59,6 +59,23 @@ func (file *File) RunsAt(f *Function) *ast.CallExpr {
 	return call
 }
 
+// StartOf returns the statement that has another goroutine run a literal: go func() {…}(), or time.AfterFunc(d, func()
+// {…}) and the like; nil if there is none.
+func (file *File) StartOf(f *Function) ast.Stmt {
+	call, ok := file.Parents[f.Node].(*ast.CallExpr)
+	if !ok {
+		return nil
+	}
+	if start, isGo := file.Parents[call].(*ast.GoStmt); isGo && call.Fun == f.Node {
+		return start
+	}
+	callee := typeutil.StaticCallee(file.Package.Info, call)
+	if call.Fun == f.Node || callee == nil || callee.Pkg() == nil || !callgraph.StartsCallback(callee) {
+		return nil
+	}
+	return file.StmtOf(call)
+}
+
 // Name of f as reasons have it.
 func (f *Function) Name() string {
 	if d, ok := f.Node.(*ast.FuncDecl); ok {

@@ -1,6 +1,7 @@
 package strategy
 
 import (
+	"cmp"
 	"fmt"
 	"go/ast"
 	"go/token"
@@ -21,74 +22,112 @@ type atomicWriter struct {
 	functions bool
 	// isOld: the module's version of Go has no types in sync/atomic.
 	isOld bool
+	isSet bool   // a package variable is declared with a value, which its functions leave in the declaration
 	elem  string // "Int64": suffix of functions, name of the type
 	// conv and back convert between the variable's type and that of the
 	// atomic value, "" where they are the same.
 	conv, back string
 	pointee    string // element of atomic.Pointer
 	done       map[ast.Expr]bool
+	tuples     *tuples // shared by the variables that become atomic together
 }
 
-// atomically makes every access of the variable one atomic step: with the
+// atomically makes every access of the variable, and of those beside it that race with it, one atomic step: with the
 // functions of sync/atomic where some accesses use those already, or the module is for a Go without
 // the types, else by giving the field a type of sync/atomic. Refused where single atomic steps
 // do not make the code right: a test and what depends on it, a load and a
-// store computed from it (unless it is a CompareAndSwap in other words).
+// store computed from it (unless it is a CompareAndSwap in other words), two variables that belong together.
 func atomically(p *Problem) (*Patch, error) {
+	w := &atomicWriter{problem: p, edits: edit.New(), tuples: &tuples{}}
+	if err := w.admit(); err != nil {
+		return nil, err
+	}
+	// Those beside it that a run has shown to race too.
+	writers := []*atomicWriter{w}
+	for _, q := range p.beside() {
+		if q.isRaced {
+			own := *q
+			own.Bold = p.Bold
+			writers = append(writers, &atomicWriter{problem: &own, edits: w.edits, tuples: w.tuples})
+		}
+	}
+	if err := apart(writers); err != nil {
+		return nil, err
+	}
+	// Each by itself, then the tuples and declarations that they share.
+	out := &Patch{Claim: p.claim(validate.Atomic, "", 0)}
+	for i, w := range writers {
+		if err := w.admit(); err != nil {
+			return nil, err
+		}
+		if err := w.write(); err != nil {
+			return nil, err
+		}
+		if i > 0 {
+			out.Claim.Also = append(out.Claim.Also, w.problem.Claimed())
+			p.doubts = append(p.doubts, w.problem.doubts...)
+		}
+	}
+	if err := cmp.Or(w.tuples.write(w.edits), declare(writers)); err != nil {
+		return nil, err
+	}
+	if !w.functions {
+		out.Notes = p.copyNote()
+	}
+	var err error
+	out.Files, err = w.edits.Files()
+	return out, err
+}
+
+// admit decides how the variable becomes atomic, or says why it cannot.
+func (w *atomicWriter) admit() error {
+	p := w.problem
 	// Neither contents that change in place nor what a lock makes one step become atomic.
 	if p.Variable.Deep {
-		return nil, fmt.Errorf("%s is changed in place", p.Variable)
+		return fmt.Errorf("%s is changed in place", p.Variable)
 	}
 	// Where it is accessed atomically beside the lock, that takes no part already.
 	isMixed := slices.ContainsFunc(p.Accesses, func(a *source.Access) bool { return a.Mode == source.Atomic })
 	if locks, _ := p.guardingLocks(p.protectable()); len(locks) > 0 && !isMixed {
-		return nil, fmt.Errorf("%s guards %s elsewhere: an atomic would take no part in what the lock makes one step",
+		return fmt.Errorf("%s guards %s elsewhere: an atomic would take no part in what the lock makes one step",
 			source.Short(locks[0]), p.Variable)
 	}
 	if err := p.inTest(); err != nil {
-		return nil, err
+		return err
 	}
 	for _, a := range p.protectable() {
 		if !a.Mode.Writes() {
 			continue
 		}
 		if err := critsec.ComputedBeside(a.File, p.Variable, a.File.StmtOf(a.Expr)); err != nil {
-			return nil, err
+			return err
 		}
 		if err := critsec.StartsEarly(a.File, a.File.StmtOf(a.Expr)); err != nil {
-			return nil, err
+			return err
 		}
 	}
 	// Where some accesses use functions of sync/atomic, the others do so too.
-	isOld := !isMixed && !p.declaredIn().Since("go1.19")
-	w := &atomicWriter{problem: p, edits: edit.New(), functions: isMixed || isOld, isOld: isOld}
-	// The shapes of a CompareAndSwap are rewritten first, the rest is one load, store or add each.
-	if err := w.pick(); err != nil {
-		return nil, err
-	}
-	if err := w.swaps(); err != nil {
-		return nil, err
-	}
+	w.isOld = !isMixed && !p.declaredIn().Since("go1.19")
+	w.isSet = w.isSetAtOnce()
+	w.functions = isMixed || w.isOld || w.isSet
+	return w.pick()
+}
+
+// write rewrites the accesses. The shapes of a CompareAndSwap come first, the rest is one load, store or add each.
+func (w *atomicWriter) write() error {
+	w.done = map[ast.Expr]bool{}
+	w.swaps()
 	w.useResults()
+	w.useOneLoad()
 	if err := w.steps(); err != nil {
-		return nil, err
+		return err
 	}
-	if !w.functions {
-		if err := w.declare(); err != nil {
-			return nil, err
-		}
-	}
-	for _, a := range p.Accesses {
+	for _, a := range w.problem.Accesses {
 		if err := w.rewrite(a); err != nil {
-			return nil, err
+			return err
 		}
 	}
-	files, err := w.edits.Files()
-	out := &Patch{Files: files, Claim: p.claim(validate.Atomic, "", 0)}
-	if !w.functions {
-		out.Notes = p.copyNote()
-	}
-	return out, err
+	return nil
 }
 
 var atomicTypes = map[types.BasicKind]struct{ elem, plain string }{
@@ -117,9 +156,9 @@ func (w *atomicWriter) pick() error {
 	}
 	// Functions take the plain type as it is.
 	isInt := isBasic && (basic.Kind() == types.Int || basic.Kind() == types.Uint)
-	if isOther := w.elem == "Bool" || isInt || w.conv != ""; w.functions && isOther {
+	if isOther := w.elem == "Bool" || !w.isSet && (isInt || w.conv != ""); w.functions && isOther {
 		why := fmt.Errorf("%s has type %s, which sync/atomic's functions do not take", t, obj.Type())
-		if w.isOld {
+		if w.isOld && !w.isSet {
 			return fmt.Errorf("%w, and its types need go 1.19, where the module says %q", why,
 				w.problem.declaredIn().GoVersion)
 		}
@@ -170,8 +209,7 @@ func (w *atomicWriter) local() error {
 // swaps rewrites the two shapes that are a CompareAndSwap in other words:
 //
 //	if x.f != A { return }; x.f = B        if x.f == A { x.f = B; … }
-func (w *atomicWriter) swaps() error {
-	w.done = map[ast.Expr]bool{}
+func (w *atomicWriter) swaps() {
 	for _, a := range w.problem.Accesses {
 		file := a.File
 		s, ok := w.conditionOf(a)
@@ -207,7 +245,6 @@ func (w *atomicWriter) swaps() error {
 		w.edits.Replace(file, s.Cond, swap)
 		w.edits.DeleteLine(file, set)
 	}
-	return nil
 }
 
 // conditionOf returns the if statement whose whole condition tests a alone.
@@ -264,89 +301,4 @@ func (w *atomicWriter) firstStore(list []ast.Stmt, file *source.File) *ast.Assig
 		return nil
 	}
 	return as
-}
-
-// steps refuses functions in which one atomic step after another is not
-// enough: a read and a write, or a test whose branch changes the object
-// or calls its methods.
-func (w *atomicWriter) steps() error {
-	reads, writes := map[*source.Function][]*source.Access{}, map[*source.Function][]*source.Access{}
-	for _, a := range w.problem.protectable() {
-		f := a.Outermost()
-		switch {
-		case w.done[a.Expr]:
-		case a.Mode == source.Read:
-			reads[f] = append(reads[f], a)
-			if err := w.testAndUse(a); err != nil {
-				return err
-			}
-		case a.Mode.Writes():
-			writes[f] = append(writes[f], a)
-		}
-	}
-	for f, written := range writes {
-		for _, a := range written {
-			for _, r := range reads[f] {
-				// A write beside a read is refused though nothing shows that the read decides about it, or is meant to
-				// see it: n++; return n. A lock around both makes them one step.
-				if a.Function == r.Function && (a.Mode == source.Write || !w.problem.Facts.OneRegion(a, r)) ||
-					w.problem.Facts.Decides(r, a) {
-					return fmt.Errorf("%s reads %s (%s) and changes it (%s): two atomic steps are not one", f.Name(),
-						w.problem.Variable, r.File.At(r.Expr), a.File.At(a.Expr))
-				}
-			}
-		}
-	}
-	return nil
-}
-
-// testAndUse refuses a test of the variable whose branch works on the object:
-//
-//	if x.f { x.use() }		if x.f { return }; x.use()
-func (w *atomicWriter) testAndUse(a *source.Access) error {
-	s := enclosingIf(a)
-	if s == nil || a.Base == nil {
-		return nil
-	}
-	at, ok := a.File.PathOf(a.Base)
-	if !ok {
-		return nil
-	}
-	c := &critsec.Scope{File: a.File, Facts: w.problem.Facts, Function: a.Function, Object: at.Key}
-	// The branches, and what follows where the first one leaves.
-	lists := [][]ast.Stmt{s.Body.List}
-	if e, ok := s.Else.(*ast.BlockStmt); ok {
-		lists = append(lists, e.List)
-	}
-	if list := source.ListOf(a.File, s); a.File.Ends(s.Body.List) {
-		for i, other := range list {
-			if other == ast.Stmt(s) {
-				lists = append(lists, list[i+1:])
-			}
-		}
-	}
-	for _, list := range lists {
-		for _, st := range list {
-			if c.UsesObject(st) {
-				return fmt.Errorf("%s tests %s (%s) and then uses the object (%s): an atomic does not make that one step",
-					a.Function.Name(), w.problem.Variable, a.File.At(a.Expr), a.File.At(st))
-			}
-		}
-	}
-	return nil
-}
-
-func enclosingIf(a *source.Access) *ast.IfStmt {
-	for n := a.File.Parents[a.Expr]; n != nil; n = a.File.Parents[n] {
-		switch n := n.(type) {
-		case *ast.IfStmt:
-			if a.Expr.Pos() >= n.Cond.Pos() && a.Expr.End() <= n.Cond.End() {
-				return n
-			}
-			return nil
-		case ast.Stmt:
-			return nil
-		}
-	}
-	return nil
 }

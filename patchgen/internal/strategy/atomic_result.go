@@ -3,6 +3,7 @@ package strategy
 import (
 	"go/ast"
 	"go/token"
+	"unicode"
 
 	"golang.org/x/tools/go/types/typeutil"
 
@@ -98,6 +99,74 @@ func (w *atomicWriter) readsBehind(a *source.Access, s ast.Stmt) (reads []*sourc
 		reads = append(reads, other)
 	}
 	return reads
+}
+
+// useOneLoad has an if statement that tests the variable, and uses it as the first thing that is done then, load it
+// once: two loads may differ.
+//
+//	if limit >= 0 {			if limit := int(atomic.LoadInt64(&limit)); limit >= 0 {
+//		free(limit)	->		free(limit)
+//	}				}
+func (w *atomicWriter) useOneLoad() {
+	seen := map[*ast.IfStmt]bool{}
+	for _, a := range w.problem.Accesses {
+		s := enclosingIf(a)
+		isOther := s == nil || a.Mode != source.Read || a.Function == nil || w.problem.isTestOnly()
+		if isOther || seen[s] || w.done[a.Expr] || source.ListOf(a.File, s) == nil {
+			continue
+		}
+		seen[s] = true
+		reads := w.readsIn(a, s)
+		if len(reads) < 2 || s.Init != nil {
+			continue
+		}
+		names, name := source.NewNames(a.Function), lastWord(source.NameOf(a.Expr).Name)
+		if source.UsedNames(a.Function)[name] {
+			name = names.NameFor(a.Expr)
+		}
+		name = names.Fresh(name)
+		at, text := a.File.Offset(s.Cond.Pos()), name+" := "+w.load(a)+"; "
+		w.edits.Add(a.File, at, at, func() string { return text })
+		for _, r := range reads {
+			w.edits.Replace(r.File, r.Expr, name)
+			w.done[r.Expr] = true
+		}
+	}
+}
+
+// readsIn returns the reads of the variable in the condition of an if statement and in the first statement behind it,
+// by the same words; nil if one there is something else, or something runs before it.
+func (w *atomicWriter) readsIn(a *source.Access, s *ast.IfStmt) (reads []*source.Access) {
+	parts := []ast.Node{s.Cond}
+	if len(s.Body.List) > 0 {
+		switch first := s.Body.List[0].(type) {
+		case *ast.ReturnStmt, *ast.ExprStmt, *ast.AssignStmt:
+			parts = append(parts, first)
+		}
+	}
+	for _, other := range w.problem.Accesses {
+		for _, part := range parts {
+			if other.File != a.File || other.Expr.Pos() < part.Pos() || other.Expr.End() > part.End() {
+				continue
+			}
+			isSame := other.Function == a.Function && a.File.Text(other.Expr) == a.File.Text(a.Expr)
+			if other.Mode != source.Read || !isSame || other.Whole != other.Expr || runsBefore(a.File, part, other.Expr) {
+				return nil
+			}
+			reads = append(reads, other)
+		}
+	}
+	return reads
+}
+
+// lastWord returns the last word of a name: limit of requestBodyPoolSizeLimit.
+func lastWord(name string) string {
+	for i := len(name) - 1; i > 0; i-- {
+		if unicode.IsUpper(rune(name[i])) && !unicode.IsUpper(rune(name[i-1])) {
+			return source.LowerFirst(name[i:])
+		}
+	}
+	return source.LowerFirst(name)
 }
 
 // runsBefore reports whether n calls or receives before it evaluates e: the variable may have changed by then.

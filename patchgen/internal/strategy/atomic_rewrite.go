@@ -1,42 +1,15 @@
 package strategy
 
 import (
-	"errors"
 	"fmt"
 	"go/ast"
 	"go/constant"
 	"go/token"
+	"slices"
 	"strconv"
 
 	"github.com/interlock-go/interlock/patchgen/internal/source"
 )
-
-// declare returns the variable its new type.
-func (w *atomicWriter) declare() error {
-	file, id := w.problem.declaration()
-	if file == nil {
-		return fmt.Errorf("the declaration of %s is not in the module", w.problem.Variable)
-	}
-	typ := w.edits.AddImport(file, "sync/atomic") + "." + w.elem
-	if w.pointee != "" {
-		typ += "[" + w.pointee + "]"
-	}
-	switch n := file.Parents[id].(type) {
-	case *ast.Field:
-		if len(n.Names) != 1 {
-			return fmt.Errorf("%s is declared together with others", w.problem.Variable)
-		}
-		w.edits.Replace(file, n.Type, typ)
-	case *ast.ValueSpec:
-		if len(n.Names) != 1 || n.Type == nil || len(n.Values) > 0 {
-			return fmt.Errorf("%s is not declared by a plain var", w.problem.Variable)
-		}
-		w.edits.Replace(file, n.Type, typ)
-	default:
-		return errors.New("its declaration has no type of its own")
-	}
-	return nil
-}
 
 // rewrite turns one access into an atomic step.
 func (w *atomicWriter) rewrite(a *source.Access) error {
@@ -44,7 +17,8 @@ func (w *atomicWriter) rewrite(a *source.Access) error {
 	if w.done[a.Expr] || a.Mode == source.Atomic {
 		return nil
 	}
-	if w.functions && (a.Mode == source.Initial || w.problem.Facts.IsPrivate(a) || w.problem.isBeyond(a)) {
+	isAlone := a.Mode == source.Initial || w.problem.Facts.IsPrivate(a) || w.problem.isBeyond(a)
+	if w.functions && !w.isRetyped() && isAlone {
 		return nil
 	}
 	if a.Whole != a.Expr {
@@ -74,7 +48,11 @@ func (w *atomicWriter) converted(v string) string {
 func (w *atomicWriter) load(a *source.Access) string {
 	x := a.File.Text(a.Expr)
 	if w.functions {
-		return fmt.Sprintf("%s.Load%s(&%s)", w.edits.AddImport(a.File, "sync/atomic"), w.elem, x)
+		text := fmt.Sprintf("%s.Load%s(&%s)", w.edits.AddImport(a.File, "sync/atomic"), w.elem, x)
+		if w.isRetyped() {
+			text = w.back + "(" + text + ")"
+		}
+		return text
 	}
 	if w.back != "" {
 		return w.back + "(" + x + ".Load())"
@@ -86,6 +64,9 @@ func (w *atomicWriter) load(a *source.Access) string {
 func (w *atomicWriter) call(a *source.Access, op, v string) string {
 	x := a.File.Text(a.Expr)
 	if w.functions {
+		if w.isRetyped() {
+			v = w.converted(v)
+		}
 		return fmt.Sprintf("%s.%s%s(&%s, %s)", w.edits.AddImport(a.File, "sync/atomic"), op, w.elem, x, v)
 	}
 	return fmt.Sprintf("%s.%s(%s)", x, op, w.converted(v))
@@ -94,6 +75,10 @@ func (w *atomicWriter) call(a *source.Access, op, v string) string {
 func (w *atomicWriter) store(a *source.Access) error {
 	file := a.File
 	s, ok := file.Parents[a.Expr].(*ast.AssignStmt)
+	if ok && len(s.Lhs) > 1 && len(s.Lhs) == len(s.Rhs) && s.Tok == token.ASSIGN {
+		value := s.Rhs[slices.Index(s.Lhs, a.Expr)]
+		return w.tuples.add(file, s, value, w.call(a, "Store", file.Text(value)))
+	}
 	if !ok || len(s.Lhs) != 1 || len(s.Rhs) != 1 {
 		return fmt.Errorf("%s: it is set together with others", file.At(a.Expr))
 	}

@@ -44,11 +44,7 @@ func ownCopy(p *Problem) (*Patch, error) {
 	v := p.Variable
 	var captures []*source.Function // literals that run elsewhere and use the variable, outermost ones
 	for _, a := range p.Accesses {
-		f := a.Function
-		for f != nil && f.Outer != v.Function {
-			f = f.Outer
-		}
-		if f != nil && !slices.Contains(captures, f) {
+		if f := capturing(v, a); f != nil && !slices.Contains(captures, f) {
 			captures = append(captures, f)
 		}
 	}
@@ -65,6 +61,17 @@ func ownCopy(p *Problem) (*Patch, error) {
 	}
 	files, err := c.edits.Files()
 	return &Patch{Files: files, Claim: p.claim(validate.Unshared, "", 0)}, err
+}
+
+// capturing returns the outermost literal with an access that may run at another time than the function which declares
+// the variable; nil if the access is that function's: func() { … }() runs in it.
+func capturing(v *source.Variable, a *source.Access) (outermost *source.Function) {
+	for f := a.Function; f != nil && f != v.Function; f = f.Outer {
+		if f.File.RunsAt(f) == nil {
+			outermost = f
+		}
+	}
+	return outermost
 }
 
 // copying is the work on one captured variable.
@@ -147,7 +154,7 @@ func (c *copying) ownVariables(captures []*source.Function) error {
 		return fmt.Errorf("%s is a result of %s", c.Variable, outer.Name())
 	}
 	for _, f := range captures {
-		if _, isGo := c.startOf(f); !isGo {
+		if c.file.StartOf(f) == nil {
 			return fmt.Errorf("%s: the literal that captures %s is started by no go statement", c.file.At(f.Node), c.Variable)
 		}
 		if !c.setsFirst(f) {
@@ -190,16 +197,6 @@ func isResult(f *source.Function, v *types.Var) bool {
 		return false
 	}
 	return f.Type.Results.Pos() <= v.Pos() && v.Pos() < f.Type.Results.End()
-}
-
-// startOf returns the go statement that runs a literal.
-func (c *copying) startOf(f *source.Function) (*ast.GoStmt, bool) {
-	call, ok := c.file.Parents[f.Node].(*ast.CallExpr)
-	if !ok || call.Fun != f.Node {
-		return nil, false
-	}
-	start, ok := c.file.Parents[call].(*ast.GoStmt)
-	return start, ok
 }
 
 // accessesIn lists the accesses within n, in the order of the source.
@@ -261,8 +258,7 @@ func (c *copying) setsFirst(f *source.Function) bool {
 // nobodyReads refuses goroutines whose values others may read: what follows the go statement has to set
 // the variable anew first.
 func (c *copying) nobodyReads(f *source.Function) error {
-	start, _ := c.startOf(f)
-	list := source.ListOf(c.file, start)
+	start := c.file.StartOf(f)
 	if err := c.nextRoundSets(start); err != nil {
 		return err
 	}
@@ -272,7 +268,7 @@ func (c *copying) nobodyReads(f *source.Function) error {
 			later = append(later, a)
 		}
 	}
-	if len(later) > 0 && c.firstSetter(later, list) == nil {
+	if len(later) > 0 && !c.setsBehind(start, later) {
 		return fmt.Errorf("%s: what the goroutine sets %s to may be meant for %s", c.file.At(start), c.Variable,
 			c.file.At(later[0].Expr))
 	}
@@ -282,13 +278,23 @@ func (c *copying) nobodyReads(f *source.Function) error {
 	return nil
 }
 
+// setsBehind reports whether the variable is set anew before the later accesses, in one of the lists around the start.
+func (c *copying) setsBehind(start ast.Stmt, later []*source.Access) bool {
+	for s := start; s != nil && s.Pos() > c.Variable.Function.Body.Pos(); s = c.file.StmtOf(c.file.Parents[s]) {
+		if c.firstSetter(later, source.ListOf(c.file, s)) != nil {
+			return true
+		}
+	}
+	return false
+}
+
 // nextRoundSets refuses goroutines that are started in a loop, the next round of which reads the variable before it
 // sets it, unless each round has its own variable:
 //
 //	for _, t := range tasks {
 //		go func() { err = t.run(); … }()
 //	}
-func (c *copying) nextRoundSets(start *ast.GoStmt) error {
+func (c *copying) nextRoundSets(start ast.Stmt) error {
 	for n := c.file.Parents[start]; n != nil && n != c.Variable.Function.Node; n = c.file.Parents[n] {
 		var body *ast.BlockStmt
 		switch n := n.(type) {
@@ -309,9 +315,10 @@ func (c *copying) nextRoundSets(start *ast.GoStmt) error {
 	return nil
 }
 
-// ofStarter lists the accesses within n that the function makes which declares the variable, not its literals.
+// ofStarter lists the accesses within n that the function makes which declares the variable, not its literals that run
+// at another time.
 func (c *copying) ofStarter(n ast.Node) []*source.Access {
-	return slices.DeleteFunc(c.accessesIn(n), func(a *source.Access) bool { return a.Function != c.Variable.Function })
+	return slices.DeleteFunc(c.accessesIn(n), func(a *source.Access) bool { return capturing(c.Variable, a) != nil })
 }
 
 // declareIn declares a variable of its own in a goroutine: by := where that reaches all of its uses and has the same

@@ -25,7 +25,9 @@ type Problem struct {
 	// Patched reports that the module holds other patches, one of which may have put the
 	// variable under its lock already.
 	Patched bool
-	covered []*Problem // further variables that a lock has to cover: see [Problem.Cover]
+	covered []*Problem // further variables that a patch has to cover: see [Problem.Cover]
+	// isRaced reports of a variable to cover that a run has shown the race for it, too.
+	isRaced bool
 	// Bold has the strategies edit where they could not show that it is right: what they leave open becomes a doubt of
 	// the patch. What they know to be wrong they refuse all the same.
 	Bold    bool

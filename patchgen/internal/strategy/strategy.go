@@ -154,8 +154,9 @@ func (p *Problem) Claimed() validate.Variable {
 	return out
 }
 
-// Cover has the strategies that take a lock cover another variable beside the first, if it lies beside it.
-func (p *Problem) Cover(v validate.Variable) {
+// Cover has the strategies that take a lock cover another variable beside the first, if it lies beside it. For one that
+// a run has shown to be raced for, so has the strategy atomic.
+func (p *Problem) Cover(v validate.Variable, isRaced bool) {
 	for _, q := range p.Module.Packages {
 		for _, file := range q.Files {
 			var found *Problem
@@ -168,7 +169,7 @@ func (p *Problem) Cover(v validate.Variable) {
 				if obj == nil || file.Package.Info.Defs[id] != nil {
 					return true
 				}
-				other := &Problem{Module: p.Module, Facts: p.Facts, Variable: p.Module.NewVariable(obj, file, e)}
+				other := &Problem{Module: p.Module, Facts: p.Facts, Variable: p.Module.NewVariable(obj, file, e), isRaced: isRaced}
 				if other.Variable.Function == nil && other.Claimed() == v {
 					found = other
 				}

@@ -32,8 +32,11 @@ import (
 // The read may stand in a statement of its own before the test. It applies
 // where the test leaves the function, or leads to the second critical section
 // (see againInBranch), and what it tests can be read again by
-// the same words. Obligation: [validate.OneStep].
+// the same words; where short functions read or set it, by theirs (see recheckBehind). Obligation: [validate.OneStep].
 func recheck(p *Problem) (*strategy.Patch, error) {
+	if p.isBehind() {
+		return p.recheckBehind()
+	}
 	return p.correctSections(func(s *sections) error {
 		if s.branch != nil {
 			return s.againInBranch()

@@ -117,7 +117,7 @@ func (s *sections) againInBranch() error {
 // lastInBranch returns the statements of the second section, which must be the last of the branch and may not leave it.
 func (s *sections) lastInBranch() ([]ast.Stmt, error) {
 	// It goes on to the end of the branch, a release apart.
-	section := s.list[s.second+1:]
+	section := s.withoutReturn(s.list[s.second+1:])
 	if s.deferred {
 		section = section[1:]
 	} else {
@@ -133,24 +133,24 @@ func (s *sections) lastInBranch() ([]ast.Stmt, error) {
 		return nil, fmt.Errorf("%s: the other branch is right if the test does not hold any more", s.file.At(s.branch.Else))
 	}
 	for _, stmt := range section {
-		var leaves ast.Node
-		ast.Inspect(stmt, func(n ast.Node) bool {
-			switch n := n.(type) {
-			case *ast.ReturnStmt, *ast.BranchStmt, *ast.LabeledStmt, *ast.DeferStmt, *ast.GoStmt, *ast.FuncLit:
-				leaves = n
-			case *ast.ExprStmt:
-				if _, ok := lockOpOf(s.file, n); ok {
-					leaves = n
-				}
-			}
-			return leaves == nil
-		})
-		if leaves != nil {
+		if leaves := leavesList(s.file, stmt); leaves != nil {
 			return nil, fmt.Errorf("%s: the second critical section does more than what the test decides about",
 				s.file.At(leaves))
 		}
 	}
 	return section, nil
+}
+
+// withoutReturn leaves out a return that the branch ends with, if the function goes on with the same one behind the
+// branch: it returns the entry of the second look, too.
+func (s *sections) withoutReturn(section []ast.Stmt) []ast.Stmt {
+	ret, ok := section[len(section)-1].(*ast.ReturnStmt)
+	outer := source.ListOf(s.file, s.branch)
+	next := slices.Index(outer, ast.Stmt(s.branch)) + 1
+	if ok && len(section) > 1 && next < len(outer) && s.file.Text(outer[next]) == s.file.Text(ret) {
+		return section[:len(section)-1]
+	}
+	return section
 }
 
 // onlyReleases reports whether a block does nothing but release the lock, now or by a deferred call.

@@ -15,18 +15,24 @@ type look struct {
 	*sections
 	read   *ast.AssignStmt
 	result *ast.Ident // what was looked up
-	isIn   *ast.Ident // whether it is there
+	isIn   *ast.Ident // whether it is there; nil where the result is compared with nil
 }
 
 // lookOf returns the look-up that a statement and the test of the branch are; nil for other tests.
 //
-//	e, ok := c.m[key]
-//	if !ok {
+//	e, ok := c.m[key]	e := c.m[key]
+//	if !ok {		if e == nil {
 func (s *sections) lookOf(read *ast.AssignStmt) *look {
-	if read == nil || len(read.Rhs) != 1 || len(read.Lhs) != 2 {
+	if read == nil || len(read.Rhs) != 1 || len(read.Lhs) > 2 {
 		return nil
 	}
 	result, hasResult := read.Lhs[0].(*ast.Ident)
+	if len(read.Lhs) == 1 {
+		if !hasResult || !s.isNilTest(result) {
+			return nil
+		}
+		return &look{s, read, result, nil}
+	}
 	isIn, hasIsIn := read.Lhs[1].(*ast.Ident)
 	not, isNot := ast.Unparen(s.branch.Cond).(*ast.UnaryExpr)
 	if !hasResult || !hasIsIn || !isNot || not.Op != token.NOT || result.Name == "_" {
@@ -36,6 +42,16 @@ func (s *sections) lookOf(read *ast.AssignStmt) *look {
 		return nil
 	}
 	return &look{s, read, result, isIn}
+}
+
+// isNilTest reports whether the branch is for a result that is nil.
+func (s *sections) isNilTest(result *ast.Ident) bool {
+	c, ok := ast.Unparen(s.branch.Cond).(*ast.BinaryExpr)
+	if !ok || c.Op != token.EQL || !s.file.Package.Info.Types[c.Y].IsNil() {
+		return false
+	}
+	tested, ok := ast.Unparen(c.X).(*ast.Ident)
+	return ok && s.object(tested) == s.object(result)
 }
 
 // object returns what an identifier stands for.
@@ -79,14 +95,14 @@ func (l *look) takeFound(section []ast.Stmt) error {
 	if err := l.isMissedBehind(l.read, section); err != nil {
 		return err
 	}
-	used := source.UsedNames(l.function)
-	if used["found"] {
-		return fmt.Errorf("%s: what is found would be called found, and that name is taken", l.file.At(l.read))
+	found := source.NewNames(l.function).Fresh("found")
+	header := "if " + found + " := " + l.file.Text(l.read.Rhs[0]) + "; " + found + " != nil {"
+	if l.isIn != nil {
+		header = "if " + found + ", " + l.isIn.Name + " := " + l.file.Text(l.read.Rhs[0]) + "; " + l.isIn.Name + " {"
 	}
-	header := "if found, " + l.isIn.Name + " := " + l.file.Text(l.read.Rhs[0]) + "; " + l.isIn.Name + " {"
 	l.edits.After(l.file, l.list[slices.Index(l.list, section[0])-1], func() string {
 		return "// Another goroutine may have been here since the lock was released.\n" + header + "\n" +
-			"\t" + l.result.Name + " = found\n} else {"
+			"\t" + l.result.Name + " = " + found + "\n} else {"
 	})
 	l.edits.After(l.file, section[len(section)-1], func() string { return "}" })
 	return nil

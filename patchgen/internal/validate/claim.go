@@ -86,7 +86,7 @@ type Claim struct {
 	Tested string
 	// Flag is the field that is set where Variable, a channel, is closed.
 	Flag string
-	// Also are further variables that the lock covers, as it does Variable.
+	// Also are further variables that the patch protects as it does Variable.
 	Also []Variable
 	// Neighbors are variables for which the goroutines that race for Variable race too: see [Validator.Neighbors].
 	Neighbors []Neighbor
@@ -134,7 +134,11 @@ func (v *Validator) Check(after *session.Snapshot, claim Claim) []*Refusal {
 	for _, also := range claim.Also {
 		claim.Variable = also
 		j.old, j.now = newSide(v.original, claim), newSide(j.now.state, claim)
-		j.covered()
+		if claim.Kind == Atomic {
+			j.atomicOnly()
+		} else {
+			j.covered()
+		}
 	}
 	return r.list
 }

@@ -264,7 +264,7 @@ func (s *side) partOf(p *session.Package, instr ssa.Instruction, shared map[stri
 		}
 		addr, x.value = instr.X, instr
 	case *ssa.Lookup:
-		addr, x.value, x.tests = instr.X, instr, instr.CommaOk
+		addr, x.value, x.tests = instr.X, instr, instr.CommaOk || isComparedWithNil(instr)
 	case *ssa.Store:
 		addr, x.write = instr.Addr, true
 	case *ssa.MapUpdate:
@@ -288,6 +288,18 @@ func (s *side) partOf(p *session.Package, instr ssa.Instruction, shared map[stri
 	}
 	x.name, x.base = name.String(), pathOf(baseOf(addr))
 	return x, ok && shared[x.name]
+}
+
+// isComparedWithNil reports whether an entry is tested for being there by its value: if m[k] == nil.
+func isComparedWithNil(entry *ssa.Lookup) bool {
+	return slices.ContainsFunc(*entry.Referrers(), func(ref ssa.Instruction) bool {
+		test, ok := ref.(*ssa.BinOp)
+		if !ok {
+			return false
+		}
+		c, isConst := test.Y.(*ssa.Const)
+		return isConst && c.IsNil()
+	})
 }
 
 func pathOf(v ssa.Value) accesspath.Path {

@@ -278,10 +278,16 @@ func readBefore(from ssa.Instruction, cell ssa.Value, skip ssa.Instruction) ssa.
 // variable of its own now, what it read and what it set must be nobody else's.
 func (j *judge) valuesKept(p *session.Package, closure *ssa.MakeClosure, i int) {
 	v, fn := j.now.claim.Variable, closure.Fn.(*ssa.Function)
+	outer := closure.Bindings[i]
+	// A literal that only hands it on to another one within does nothing with it.
+	cell, inner := fn.FreeVars[i], closure
+	for next, at := handsOn(cell); next != nil; next, at = handsOn(cell) {
+		fn = next.Fn.(*ssa.Function)
+		cell, inner = fn.FreeVars[at], next
+	}
 	if j.stillCaptures(fn.String(), v.Name) {
 		return
 	}
-	cell := fn.FreeVars[i]
 	first := fn.Blocks[0].Instrs[0]
 	isRead := func(instr ssa.Instruction) bool {
 		load, ok := instr.(*ssa.UnOp)
@@ -290,11 +296,27 @@ func (j *judge) valuesKept(p *session.Package, closure *ssa.MakeClosure, i int) 
 	if load := readBefore(first, cell, nil); load != nil || isRead(first) {
 		j.add("unshared", "the literal at %s reads what %s was before it", at(p, closure), v)
 	}
-	outer := closure.Bindings[i]
-	if load := readBefore(closure, outer, closure); load != nil && setsCaptured(closure, outer) {
+	if load := readBefore(closure, outer, closure); load != nil && (inner != closure || setsCaptured(closure, outer)) {
 		j.doubt(place{p, closure}, finding.Heavy, "unshared", "if so, the value is lost",
 			"what the literal at %s sets %s to may be meant for %s", at(p, closure), v, at(p, load))
 	}
+}
+
+// handsOn returns the literal that captures a captured variable again, and as which of its own, where nothing else is
+// done with it:
+//
+//	func() {
+//		go func() { err = serve() }()
+//	}()
+func handsOn(cell *ssa.FreeVar) (inner *ssa.MakeClosure, as int) {
+	for _, ref := range *cell.Referrers() {
+		closure, ok := ref.(*ssa.MakeClosure)
+		if !ok || inner != nil {
+			return nil, 0
+		}
+		inner, as = closure, slices.Index(closure.Bindings, ssa.Value(cell))
+	}
+	return inner, as
 }
 
 // stillCaptures reports whether a literal captures a local of a name after the patch.
