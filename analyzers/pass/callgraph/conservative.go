@@ -174,8 +174,12 @@ func (c *Conservative) findCallees(call ssa.CallInstruction) []*ssa.Function {
 	case c.Body(fn) != nil:
 		list = append(list, c.Body(fn))
 	default: // heap.Fix(h, i) calls h.Swap, fmt.Sprint(a, b) calls b.String
+		obj, _ := fn.Object().(*types.Func)
 		for _, a := range Spread(args) {
-			list = append(list, c.Callbacks(a)...)
+			// time.AfterFunc(d, f) has another goroutine call f, and waits for nothing.
+			if obj == nil || !StartsCallback(obj) || !knowledge.NeverWaits(obj) {
+				list = append(list, c.Callbacks(a)...)
+			}
 			list = append(list, c.reachedMethods(fn, a)...)
 		}
 	}

@@ -28,6 +28,7 @@ func (c *Task) Protect() (notes []string, err error) {
 	if err := b.moveLock(); err != nil {
 		return nil, err
 	}
+	b.copyFetched()
 	trial := newBuilder(c, edit.New())
 	if err := trial.run(); err != nil {
 		return nil, err

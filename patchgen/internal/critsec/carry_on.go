@@ -76,7 +76,7 @@ func isPlain(s ast.Stmt) bool {
 
 // fetches reports whether the critical section at the end of the list sets the local through which a statement accesses
 // the variable.
-func (c *builder) fetches(list []ast.Stmt, use ast.Stmt) bool {
+func (c *builder) fetches(list []ast.Stmt, use ast.Node) bool {
 	locals := map[types.Object]bool{}
 	for _, a := range c.In(use) {
 		if id, ok := ast.Unparen(a.Base).(*ast.Ident); ok && source.IsPointer(c.File.TypeOf(id)) {

@@ -166,7 +166,7 @@ func UsedNames(f *Function) map[string]bool {
 		out[p.Name()] = true
 	}
 	ast.Inspect(f.Declaration().Node, func(n ast.Node) bool {
-		if id, ok := n.(*ast.Ident); ok && file.Parents[id] != f.Declaration().Node {
+		if id, ok := n.(*ast.Ident); ok && file.Parents[id] != f.Declaration().Node && !file.inSignature(id) {
 			if sel, isSel := file.Parents[id].(*ast.SelectorExpr); !isSel || sel.Sel != id {
 				out[id.Name] = true
 			}
@@ -174,6 +174,23 @@ func UsedNames(f *Function) map[string]bool {
 		return true
 	})
 	return out
+}
+
+// inSignature reports whether an identifier names a parameter or a result in a type alone: onTimeout func(retries int).
+func (file *File) inSignature(id *ast.Ident) bool {
+	field, ok := file.Parents[id].(*ast.Field)
+	if !ok || field.Type == ast.Expr(id) {
+		return false
+	}
+	signature, ok := file.Parents[file.Parents[field]].(*ast.FuncType)
+	if !ok {
+		return false
+	}
+	switch file.Parents[signature].(type) {
+	case *ast.FuncDecl, *ast.FuncLit:
+		return false
+	}
+	return true
 }
 
 // EachCall calls visit for every call that f's own body evaluates.
