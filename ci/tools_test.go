@@ -27,12 +27,19 @@ var snapshot = flag.Bool("snapshot", false, "make the archives of a release too,
 var unreachable = regexp.MustCompile(`dial tcp|no such host|i/o timeout|connection refused|TLS handshake|GOPROXY=off|` +
 	`ENOTFOUND|ECONNREFUSED|ETIMEDOUT|EAI_AGAIN|ENOTCACHED`)
 
+// skipUnlessLong leaves the programs of others to make long: they take minutes to build, and change with their versions
+// alone. What Interlock writes for them has golden files and schemas in cmd/internal/report.
+func skipUnlessLong(t *testing.T) {
+	t.Helper()
+	if os.Getenv("INTERLOCK_TEST_LONG") == "" && !*snapshot {
+		t.Skip("make long tries the programs of others")
+	}
+}
+
 // install builds a program in a folder of its own, and returns its path. Without a module proxy the test is skipped.
 func install(t *testing.T, module string) string {
 	t.Helper()
-	if testing.Short() {
-		t.Skipf("-short: %s is not built", module)
-	}
+	skipUnlessLong(t)
 	dir := t.TempDir()
 	cmd := exec.Command("go", "install", module)
 	cmd.Dir, cmd.Env = dir, append(os.Environ(), "GOBIN="+dir, "GOFLAGS=", "GOWORK=off")
@@ -107,8 +114,9 @@ func TestActionlint(t *testing.T) {
 // Microsoft's validator has no complaint, with its own rules and those of GitHub: about the examples of the report's
 // tests, and about what check finds.
 func TestMultitool(t *testing.T) {
-	if _, err := exec.LookPath("npm"); err != nil || testing.Short() {
-		t.Skipf("%s is not installed: no npm, or -short", multitool)
+	skipUnlessLong(t)
+	if _, err := exec.LookPath("npm"); err != nil {
+		t.Skipf("%s is not installed: no npm", multitool)
 	}
 	r := newRepository(t)
 	dir := t.TempDir()

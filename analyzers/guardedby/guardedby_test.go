@@ -7,6 +7,7 @@ import (
 	"golang.org/x/tools/go/analysis/analysistest"
 
 	"github.com/interlock-go/interlock/analyzers/check"
+	"github.com/interlock-go/interlock/analyzers/finding"
 	"github.com/interlock-go/interlock/analyzers/guardedby"
 )
 
@@ -19,11 +20,26 @@ func Test(t *testing.T) {
 		"copies", "elements", "inner", "branches", "standalone", "mixed", "counted", "striped")
 }
 
-// TestLeads reads what is possible, but not worth printing: it has no diagnostic.
-func TestLeads(t *testing.T) {
-	results := analysistest.Run(t, analysistest.TestData(), guardedby.Analyzer, "leads")
+// TestFindings reads those of packages where they differ from the diagnostics.
+func TestFindings(t *testing.T) {
+	results := analysistest.Run(t, analysistest.TestData(), guardedby.Analyzer, "leads", "siblings")
+	for _, r := range results {
+		switch findings := r.Result.(*check.Result).Findings; r.Pass.Pkg.Path() {
+		case "leads":
+			t.Run("leads", func(t *testing.T) { leads(t, findings) })
+		case "siblings":
+			t.Run("siblings", func(t *testing.T) { siblings(t, findings) })
+		}
+	}
+	if len(results) != 2 {
+		t.Errorf("%d packages, want 2", len(results))
+	}
+}
+
+// leads reads what is possible, but not worth printing: it has no diagnostic.
+func leads(t *testing.T, findings []*finding.Finding) {
 	var got []string
-	for _, f := range results[0].Result.(*check.Result).Findings {
+	for _, f := range findings {
 		got = append(got, string(f.Status)+" "+f.Title)
 	}
 	want := []string{"lead EchoPinger.debug is read without p.mu", "suspected EchoPinger.name is read without p.mu",
@@ -40,11 +56,10 @@ func TestLeads(t *testing.T) {
 	}
 }
 
-// TestSiblings counts findings, which are fewer than the diagnostics.
-func TestSiblings(t *testing.T) {
-	results := analysistest.Run(t, analysistest.TestData(), guardedby.Analyzer, "siblings")
+// siblings counts findings, which are fewer than the diagnostics.
+func siblings(t *testing.T, findings []*finding.Finding) {
 	var titles []string
-	for _, f := range results[0].Result.(*check.Result).Findings {
+	for _, f := range findings {
 		titles = append(titles, f.Title)
 	}
 	want := []string{"Conn.lazy is written without c.mu", "Conn.in is read without c.mu",

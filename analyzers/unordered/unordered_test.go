@@ -11,12 +11,14 @@ import (
 )
 
 func Test(t *testing.T) {
-	analysistest.Run(t, analysistest.TestData(), unordered.Analyzer, "basic", "generics", "ordered", "tests")
+	results := analysistest.Run(t, analysistest.TestData(), unordered.Analyzer, "basic", "generics", "ordered", "tests")
+	t.Run("copied receiver", func(t *testing.T) { copiedReceiver(t, results) })
 }
 
-// A method with a value for its receiver copies that where it is called, not where the pointer was made.
-func TestCopiedReceiver(t *testing.T) {
-	for _, r := range analysistest.Run(t, analysistest.TestData(), unordered.Analyzer, "tests") {
+// copiedReceiver demands that a method with a value for its receiver copies that where it is called, not where the
+// pointer was made.
+func copiedReceiver(t *testing.T, results []*analysistest.Result) {
+	for _, r := range results {
 		for _, d := range r.Diagnostics {
 			if !strings.Contains(d.Message, "counted.n is accessed") {
 				continue

@@ -65,6 +65,8 @@ func (w withBinary) Run() int {
 //	                        0, folder puts a folder into its place, unreadable
 //	                        takes its permissions away
 //	clean                   fails if interlock left anything in $TMPDIR
+//
+// The condition [long] holds under make long: a script that has more to try begins that with [!long] stop.
 func TestScript(t *testing.T) {
 	t.Parallel()
 	bank, err := filepath.Abs("../../testdata/bank")
@@ -76,6 +78,12 @@ func TestScript(t *testing.T) {
 		Dir:                 filepath.Join("testdata", "script"),
 		RequireExplicitExec: true,
 		RequireUniqueNames:  true,
+		Condition: func(cond string) (bool, error) {
+			if cond != "long" {
+				return false, fmt.Errorf("no such condition: %s", cond)
+			}
+			return os.Getenv("INTERLOCK_TEST_LONG") != "", nil
+		},
 		Setup: func(env *testscript.Env) error {
 			env.Vars = append(env.Vars, goEnv...)
 			env.Setenv("BANK", bank)
@@ -140,18 +148,19 @@ func codeOf(ts *testscript.TestScript, command []string) int {
 	return 0
 }
 
-// cmdFound is code 1 in one of three tries: what runs find by pauses of milliseconds, they may miss while other tests
-// have the processors.
+// cmdFound is code 1 in one of several tries: what runs find by pauses of milliseconds, they may miss while other tests
+// have the processors. It tries for two minutes, and three times at least.
 func cmdFound(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) == 0 {
 		ts.Fatalf("usage: found command…")
 	}
-	for range 3 {
+	tries := 0
+	for begin := time.Now(); tries < 3 || time.Since(begin) < 2*time.Minute; tries++ {
 		if codeOf(ts, args) == 1 {
 			return
 		}
 	}
-	ts.Fatalf("exit code 1 in none of three tries")
+	ts.Fatalf("exit code 1 in none of %d tries", tries)
 }
 
 // cmdInterrupt stops a command as Ctrl-C would, in the middle of its work.

@@ -1,6 +1,7 @@
 package rt_test
 
 import (
+	"os"
 	"strings"
 	"testing"
 )
@@ -68,6 +69,9 @@ func TestNoRace(t *testing.T) {
 	for _, name := range programs(t, "clean") {
 		t.Run(name, func(t *testing.T) {
 			n := runs(t)
+			if os.Getenv("INTERLOCK_TEST_RUNS") == "" && os.Getenv("INTERLOCK_TEST_LONG") == "" {
+				n = min(n, 8)
+			}
 			if name == "cleanManyGoroutines" || name == "cleanManySites" {
 				n = min(n, 3) // slow
 			}

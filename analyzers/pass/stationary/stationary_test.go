@@ -11,9 +11,22 @@ import (
 	"github.com/interlock-go/interlock/analyzers/pass/stationary"
 )
 
-// Fields whose names begin with "still" are stationary, the others are not.
+// The packages are loaded once for all.
 func Test(t *testing.T) {
-	for _, r := range analysistest.Run(t, analysistest.TestData(), stationary.Analyzer, "basic", "generics") {
+	results := analysistest.Run(t, analysistest.TestData(), stationary.Analyzer,
+		"basic", "generics", "exported", "exporteduse")
+	of := map[string]*analysistest.Result{}
+	for _, r := range results {
+		of[r.Pass.Pkg.Path()] = r
+	}
+	t.Run("fields", func(t *testing.T) { fieldsOf(t, of["basic"], of["generics"]) })
+	t.Run("unless", func(t *testing.T) { unless(t, of["exported"]) })
+	t.Run("written", func(t *testing.T) { written(t, of["exporteduse"]) })
+}
+
+// fieldsOf demands that fields whose names begin with "still" are stationary, and the others are not.
+func fieldsOf(t *testing.T, results ...*analysistest.Result) {
+	for _, r := range results {
 		fields := r.Result.(*stationary.Fields)
 		scope := r.Pass.Pkg.Scope()
 		n := 0
@@ -37,8 +50,7 @@ func Test(t *testing.T) {
 
 // Of exported fields, and those of types that others may copy over, the package
 // knows whether it writes them itself.
-func TestUnless(t *testing.T) {
-	r := analysistest.Run(t, analysistest.TestData(), stationary.Analyzer, "exported")[0]
+func unless(t *testing.T, r *analysistest.Result) {
 	fields, scope := r.Result.(*stationary.Fields), r.Pass.Pkg.Scope()
 	written := fields.Written()
 	for _, typeName := range scope.Names() {
@@ -66,8 +78,7 @@ func TestUnless(t *testing.T) {
 }
 
 // What another package writes has the name that it has at home.
-func TestWritten(t *testing.T) {
-	r := analysistest.Run(t, analysistest.TestData(), stationary.Analyzer, "exporteduse")[0]
+func written(t *testing.T, r *analysistest.Result) {
 	want := []string{"exported.Conf.StillName", "exported.Open.stillValue"}
 	if got := r.Result.(*stationary.Fields).Written(); !slices.Equal(got, want) {
 		t.Errorf("written %q, want %q", got, want)

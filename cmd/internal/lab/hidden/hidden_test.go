@@ -122,7 +122,8 @@ func TestFirsts(t *testing.T) {
 }
 
 // Programs with a split section are confirmed with their code and both halves, their twins are not: a few runs of a
-// few pairs. `make sections` makes many of all.
+// few pairs. `make sections` makes many of all. Pauses of milliseconds show less where other tests have the processors,
+// so a program that is shown too seldom has more tries; a false alarm in any of them is one.
 func TestPairsAreShown(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes long")
@@ -142,12 +143,22 @@ func TestPairsAreShown(t *testing.T) {
 	b := newBuilds(o.dir, t.TempDir(), programs)
 	defer b.close()
 	for _, p := range programs {
-		s, err := p.measure(t.Context(), b, "guided", o)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if s.Alarms != 0 || s.Shown < 2 && !p.isClean() {
-			t.Errorf("%s: confirmed in %d of 5 runs, want 2; %d false alarms", p, s.Shown, s.Alarms)
+		const tries = 6
+		for try := 1; ; try++ {
+			s, err := p.measure(t.Context(), b, "guided", o)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if s.Alarms != 0 {
+				t.Errorf("%s: %d false alarms", p, s.Alarms)
+			}
+			if p.isClean() || s.Shown >= 2 {
+				break
+			}
+			if try == tries {
+				t.Errorf("%s: confirmed in %d of 5 runs, want 2, and in no more of %d tries before", p, s.Shown, tries-1)
+				break
+			}
 		}
 	}
 }

@@ -54,7 +54,7 @@ func TestTwins(t *testing.T) {
 	seen := map[string]bool{}
 	for seed := uint64(1); seed <= 500; seed++ {
 		correct, racy := generate(seed, false, nil), generate(seed, true, nil)
-		if again := generate(seed, true, nil); again.source != racy.source {
+		if seed%10 == 0 && generate(seed, true, nil).source != racy.source {
 			t.Fatalf("seed %d makes two programs", seed)
 		}
 		for _, s := range correct.shapes {
