@@ -9,6 +9,7 @@ import (
 
 	"github.com/interlock-go/interlock/analyzers/pass/accesspath"
 	"github.com/interlock-go/interlock/analyzers/pass/callgraph"
+	"github.com/interlock-go/interlock/analyzers/pass/ir"
 )
 
 // flow is the dataflow through one function from one entry state.
@@ -45,6 +46,9 @@ func (f *flow) solveStates(fn *ssa.Function, entry *State) {
 			out = f.stepInstruction(out, instr, nil)
 		}
 		for i, succ := range b.Succs {
+			if ir.Exhausted(b, i) {
+				continue
+			}
 			next := joinStates(f.in[succ], f.branch(out, b, i))
 			if f.in[succ] == nil || !equalStates(next, f.in[succ]) {
 				f.in[succ] = next

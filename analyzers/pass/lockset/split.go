@@ -227,6 +227,9 @@ func forget(k known, conditions []condition, instr ssa.Instruction) known {
 // outcomesTaken returns the known outcomes when control goes from b to its i-th successor,
 // and whether control can go there.
 func outcomesTaken(k known, conditions []condition, b *ssa.BasicBlock, i int) (known, bool) {
+	if ir.Exhausted(b, i) {
+		return k, false
+	}
 	if c, yes, ok := conditionOf(b); ok && b.Succs[0] != b.Succs[1] {
 		for j := range conditions {
 			outcome := outcomeOf(i == yes)
