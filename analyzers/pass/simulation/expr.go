@@ -109,10 +109,8 @@ func (m *machine) evalPart(st *state, g int, f *frame, instr ssa.Value) value {
 		return m.assert(instr, m.valueOf(st, f, instr.X))
 	case *ssa.Lookup:
 		return m.lookup(st, g, f, instr)
-	// The iterator is an object that has one pair: how far it is, and the map or string.
 	case *ssa.Range:
-		o := &object{pairs: []pair{{numberValue(0), m.valueOf(st, f, instr.X)}}}
-		return m.makeObject(st, instr, g, o)
+		return m.makeObject(st, instr, g, st.iterator(m.valueOf(st, f, instr.X)))
 	case *ssa.Next:
 		return m.advanceRange(st, g, f, instr)
 	}
@@ -392,7 +390,18 @@ func (m *machine) remove(st *state, x, k value) {
 	}
 }
 
-// advanceRange is one step of a range over a map or string.
+// iterator returns an object for the state of a range over a map or string. Its first pair is how far it is, and what
+// it ranges over; of a map that is known, the entries that are left follow.
+func (st *state) iterator(x value) *object {
+	o := &object{pairs: []pair{{numberValue(0), x}}}
+	if x.kind == address && !st.objs[x.n].escaped {
+		o.pairs = append(o.pairs, st.objs[x.n].pairs...)
+	}
+	return o
+}
+
+// advanceRange is one step of a range over a map or string. Entries that were deleted in the meantime are passed over,
+// and those that were added do not come.
 func (m *machine) advanceRange(st *state, g int, f *frame, instr *ssa.Next) value {
 	iter := m.valueOf(st, f, instr.Iter)
 	o := st.editObject(iter.n)
@@ -403,10 +412,15 @@ func (m *machine) advanceRange(st *state, g int, f *frame, instr *ssa.Next) valu
 	}
 	types := instr.Type().(*types.Tuple)
 	if x.kind == address && !st.objs[x.n].escaped {
-		if n < int64(len(st.objs[x.n].pairs)) {
-			p := st.objs[x.n].pairs[n]
-			return m.in.internTuple(yes, p.key, p.val)
+		for left := o.pairs[1:]; len(left) > 0; left = left[1:] {
+			at := slices.IndexFunc(st.objs[x.n].pairs, func(p pair) bool { return m.evalEqual(p.key, left[0].key) == yes })
+			if at < 0 {
+				continue
+			}
+			o.pairs = slices.Concat(o.pairs[:1], left[1:])
+			return m.in.internTuple(yes, left[0].key, st.objs[x.n].pairs[at].val)
 		}
+		o.pairs = slices.Clone(o.pairs[:1])
 		return m.in.internTuple(no, zeroValue(&m.in, types.At(1).Type()), zeroValue(&m.in, types.At(2).Type()))
 	}
 	if x.kind == null {
