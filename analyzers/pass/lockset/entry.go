@@ -34,7 +34,7 @@ func (r *Result) inferEntries() {
 		if r.entry[fn] == nil {
 			r.entry[fn] = r.declaredState(fn, true)
 		}
-		f := &flow{r: r}
+		f := &flow{r: r, flag: r.flagged[fn]}
 		f.solveStates(fn, r.entry[fn])
 		r.flows[fn] = f
 	}
@@ -66,7 +66,7 @@ func (r *Result) declaredState(fn *ssa.Function, unknown bool) *State {
 // follow runs fn from its entry state and lists the callees with a changed entry state.
 func (r *Result) follow(fn *ssa.Function) []*ssa.Function {
 	var changed []*ssa.Function
-	f := &flow{r: r, onCall: func(call ssa.CallInstruction, s *State) {
+	f := &flow{r: r, flag: r.flagged[fn], onCall: func(call ssa.CallInstruction, s *State) {
 		for _, site := range r.graph.At(call) {
 			if site.Caller == fn && r.arrive(site, s) {
 				changed = append(changed, site.Callee)
@@ -94,19 +94,31 @@ func (r *Result) arrive(site callgraph.Site, s *State) bool {
 	}
 	in.Unknown = in.Unknown || r.wants[fn]
 	old := r.entry[fn]
+	if old == nil {
+		r.flagged[fn] = flagOf(fn)
+	}
+	r.entry[fn] = joinEntry(old, in)
+	changed := old == nil || !equalStates(old, r.entry[fn])
+	if flag := r.flagged[fn]; flag != nil {
+		changed = flag.arrive(site, in) || changed
+	}
+	return changed
+}
+
+// joinEntry returns the entry state of a function that has been called with one state, nil for none yet, and is called
+// with another.
+func joinEntry(old, in *State) *State {
 	switch {
 	case old == nil:
-		r.entry[fn] = in
+		return in
 	case in.unseen || old.unseen: // it is called with these locks, and by a function with callers that are not seen
-		r.entry[fn] = onlyHeld(joinStates(old, in))
+		return onlyHeld(joinStates(old, in))
 	case old.Unknown && !in.Unknown:
-		r.entry[fn] = in
+		return in
 	case in.Unknown && !old.Unknown:
-		return false // a call that is understood says more
-	default:
-		r.entry[fn] = onlyHeld(joinStates(old, in))
+		return old // a call that is understood says more
 	}
-	return old == nil || !equalStates(old, r.entry[fn])
+	return onlyHeld(joinStates(old, in))
 }
 
 // translate returns the entry state that a call with state s brings, in terms

@@ -18,6 +18,8 @@ type flow struct {
 	in map[*ssa.BasicBlock]*State
 	// quiet, if set, is the state everywhere in the function.
 	quiet *State
+	// flag, if set, has the entry state by the value of a parameter.
+	flag *flagged
 	// onCall, if set, sees each call as it runs, deferred ones at the end,
 	// and each start of a goroutine, with the state before it.
 	onCall func(ssa.CallInstruction, *State)
@@ -28,7 +30,7 @@ type flow struct {
 // locks the state is the same everywhere.
 func (f *flow) solveStates(fn *ssa.Function, entry *State) {
 	f.quiet = nil
-	if f.r.quiet[fn] && len(entry.locks) == 0 {
+	if f.r.quiet[fn] && len(entry.locks) == 0 && !f.flag.differs() {
 		f.quiet = entry
 		return
 	}
@@ -57,6 +59,9 @@ func (f *flow) solveStates(fn *ssa.Function, entry *State) {
 		}
 	}
 	f.splitWays(fn, entry)
+	if f.flag.differs() {
+		f.byFlag(fn, f.flag)
+	}
 }
 
 // walkBlocks visits each reachable instruction with the state before it.

@@ -46,6 +46,7 @@ type Result struct {
 	wants     map[*ssa.Function]bool // name or comment says: with the lock held
 	declared  map[*ssa.Function][]effect
 	entry     map[*ssa.Function]*State
+	flagged   map[*ssa.Function]*flagged // beside entry
 	flows     map[*ssa.Function]*flow
 	onObject  map[siteKey]ownership.Level // memo of calledOn
 	united    map[*ssa.Function]bool      // in which no condition separates the paths
@@ -84,6 +85,7 @@ func run(pass *analysis.Pass) (any, error) {
 		wants:     map[*ssa.Function]bool{},
 		declared:  map[*ssa.Function][]effect{},
 		entry:     map[*ssa.Function]*State{},
+		flagged:   map[*ssa.Function]*flagged{},
 		flows:     map[*ssa.Function]*flow{},
 		onObject:  map[siteKey]ownership.Level{},
 		united:    map[*ssa.Function]bool{},

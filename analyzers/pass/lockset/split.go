@@ -4,6 +4,7 @@ import (
 	"go/constant"
 	"go/token"
 	"slices"
+	"strings"
 
 	"golang.org/x/tools/go/ssa"
 
@@ -68,12 +69,22 @@ func (f *flow) splitWays(fn *ssa.Function, entry *State) {
 		f.r.united[fn] = true
 		return
 	}
-	start := make([]byte, len(conditions))
-	for i := range start {
-		start[i] = '?'
+	in := f.solveSplit(fn, entry, conditions, allUnknown(conditions))
+	if in == nil {
+		f.r.united[fn] = true
+		return
 	}
-	// Solve again: a point is a block with the known outcomes of the conditions there.
-	first := splitPoint{fn.Blocks[0], known(start)}
+	f.in = in
+}
+
+// allUnknown returns the outcomes of conditions none of which is known.
+func allUnknown(conditions []condition) known { return known(strings.Repeat("?", len(conditions))) }
+
+// solveSplit returns the state at the start of each block, where the first one has the entry state and known outcomes;
+// nil if there are too many points. A point is a block with the known outcomes of the conditions there.
+func (f *flow) solveSplit(fn *ssa.Function, entry *State, conditions []condition,
+	start known) map[*ssa.BasicBlock]*State {
+	first := splitPoint{fn.Blocks[0], start}
 	in, order := map[splitPoint]*State{first: entry}, []splitPoint{first}
 	for work := []splitPoint{first}; len(work) > 0; work = work[1:] {
 		at := work[0]
@@ -99,15 +110,15 @@ func (f *flow) splitWays(fn *ssa.Function, entry *State) {
 			}
 		}
 		if len(order) > knowledge.StatesSplit {
-			f.r.united[fn] = true
-			return
+			return nil
 		}
 	}
 	// The state of a block joins those of its points.
-	clear(f.in)
+	joined := map[*ssa.BasicBlock]*State{}
 	for _, at := range order {
-		f.in[at.block] = joinStates(f.in[at.block], in[at])
+		joined[at.block] = joinStates(joined[at.block], in[at])
 	}
+	return joined
 }
 
 // disagree reports whether a lock is held on some ways to a block only.
