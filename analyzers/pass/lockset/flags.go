@@ -20,8 +20,8 @@ import (
 //		…
 //	}
 //
-// So the entry state of a function that tests a boolean parameter is also kept by the value that callers pass for it, and
-// code that only one value leads to has the state of the callers that pass it.
+// So the entry state of a function that tests a boolean parameter is also kept by the value that callers pass for it,
+// and code that only one value leads to has the state of the callers that pass it.
 
 // flagged is the entry state of a function by the value of a parameter.
 type flagged struct {

@@ -38,6 +38,7 @@ func (f *flow) solveStates(fn *ssa.Function, entry *State) {
 	if len(fn.Blocks) == 0 {
 		return
 	}
+	// From the first block along all ways.
 	f.in[fn.Blocks[0]] = entry
 	work := []*ssa.BasicBlock{fn.Blocks[0]}
 	for len(work) > 0 {
@@ -58,6 +59,7 @@ func (f *flow) solveStates(fn *ssa.Function, entry *State) {
 			}
 		}
 	}
+	// By what is known of conditions, and of what callers pass.
 	f.splitWays(fn, entry)
 	if f.flag.differs() {
 		f.byFlag(fn, f.flag)

@@ -135,14 +135,14 @@ func (r *Result) releases(fn *ssa.Function, class string) bool {
 	return false
 }
 
-// HandedOn reports whether fn makes a closure or starts a goroutine that
-// releases a lock of the class, or calls a function with a goroutine that waits for a Cond,
+// HandedOn reports whether fn returns a lock, which its caller is to release, makes a closure or starts a goroutine
+// that releases a lock of the class, or calls a function with a goroutine that waits for a Cond,
 // and so releases its lock:
 //
 //	go func() { cond.Wait(); close(done) }()
 //	select { case <-done: … case <-time.After(timeout): … }
 func (r *Result) HandedOn(fn *ssa.Function, class string) bool {
-	if startsCondWait(fn) {
+	if startsCondWait(fn) || returnsLock(fn) {
 		return true
 	}
 	for instr := range ir.Instructions(fn) {
@@ -160,6 +160,19 @@ func (r *Result) HandedOn(fn *ssa.Function, class string) bool {
 			if k := kinds[boundName(made)]; k == unlock || k == runlock || r.releases(made, class) {
 				return true
 			}
+		}
+	}
+	return false
+}
+
+// returnsLock reports whether a result of fn is a lock of package sync:
+//
+//	func (c *Conn) await(id int) (size int, lock *sync.Mutex, err error)
+func returnsLock(fn *ssa.Function) bool {
+	for v := range fn.Signature.Results().Variables() {
+		switch v.Type().String() {
+		case "*sync.Mutex", "*sync.RWMutex", "sync.Locker":
+			return true
 		}
 	}
 	return false

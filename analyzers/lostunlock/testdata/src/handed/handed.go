@@ -87,3 +87,20 @@ func (t *T) pass(early bool) { // ok: the caller's lock is given back
 	t.n++
 	t.mu.Lock()
 }
+
+func (t *T) await(id int) (n int, lock *sync.Mutex, err error) { // ok: the caller gets the lock, to release it
+	for {
+		t.mu.Lock()
+		if t.n < 0 {
+			err = errors.New("closed")
+			t.mu.Unlock()
+			break
+		}
+		if t.n == id {
+			n, lock = t.n, &t.mu
+			break
+		}
+		t.mu.Unlock()
+	}
+	return
+}
