@@ -336,8 +336,9 @@ func onOneVariable(group []*finding.Finding) []*finding.Finding {
 func onSync(group []*finding.Finding) (finding.Code, bool) {
 	memory := []finding.Mode{finding.Read, finding.Write, finding.AtomicRead, finding.AtomicWrite}
 	for _, f := range group {
-		// A panic that ended a section is a side too, beside the accesses.
-		if len(f.Cycle) > 0 || len(f.Accesses) > 0 && !slices.ContainsFunc(f.Accesses, func(a finding.Access) bool {
+		// A panic that ended a section is a side too, beside the accesses. The close that a send races with is a write of the
+		// channel, for who sees memory alone.
+		if len(f.Cycle) > 0 || f.Code == finding.CloseRaces || len(f.Accesses) > 0 && !slices.ContainsFunc(f.Accesses, func(a finding.Access) bool {
 			return slices.Contains(memory, a.Mode)
 		}) {
 			return f.Code, true

@@ -112,18 +112,25 @@ func (r receiving) leaves() bool {
 	if !isInLoop(r.Access) {
 		return true
 	}
-	var body []ast.Stmt
-	if r.clause != nil {
-		body = r.clause.Body
-	} else if s, ok := r.File.Parents[r.op].(ast.Stmt); ok {
-		list := source.ListOf(r.File, s)
-		body = list[slices.Index(list, s)+1:]
-	}
+	body := r.behind()
 	if len(body) == 0 {
 		return false
 	}
 	_, returns := body[len(body)-1].(*ast.ReturnStmt)
 	return returns
+}
+
+// behind returns the statements that follow a receive in its case, or in its list.
+func (r receiving) behind() []ast.Stmt {
+	if r.clause != nil {
+		return r.clause.Body
+	}
+	s, ok := r.File.Parents[r.op].(ast.Stmt)
+	if !ok {
+		return nil
+	}
+	list := source.ListOf(r.File, s)
+	return list[slices.Index(list, s)+1:]
 }
 
 // closeAt closes the channel where a signal is sent: in place of the send, or of the select of which that is the one

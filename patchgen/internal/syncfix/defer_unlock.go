@@ -70,6 +70,11 @@ func (p *Problem) deferRelease(edits *edit.Edits, at place, stmt ast.Stmt, lock 
 		return fmt.Errorf("%s: the lock is taken in a block of its own, so that a deferred release would come late",
 			file.At(stmt))
 	}
+	for _, later := range f.Body.List[slices.Index(f.Body.List, stmt):] {
+		if d := deferIn(later); d != nil {
+			return fmt.Errorf("%s: what is deferred behind the Lock would run under it", file.At(d))
+		}
+	}
 	releases, err := p.releasesOf(f, stmt, lock)
 	if err != nil {
 		return err
@@ -87,6 +92,20 @@ func (p *Problem) deferRelease(edits *edit.Edits, at place, stmt ast.Stmt, lock 
 	}
 	edits.After(file, stmt, func() string { return text })
 	return nil
+}
+
+// deferIn returns a defer of the function in a statement; nil if there is none.
+func deferIn(s ast.Stmt) (found ast.Node) {
+	ast.Inspect(s, func(n ast.Node) bool {
+		switch n.(type) {
+		case *ast.FuncLit:
+			return false
+		case *ast.DeferStmt:
+			found = n
+		}
+		return found == nil
+	})
+	return found
 }
 
 // releasesOf lists the statements of a function that release a lock, which it takes once.

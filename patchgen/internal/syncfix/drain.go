@@ -3,6 +3,7 @@ package syncfix
 import (
 	"fmt"
 	"go/ast"
+	"go/token"
 	"go/types"
 	"slices"
 
@@ -116,7 +117,36 @@ func (p *Problem) readerAt(at place) (*reading, error) {
 	if err := r.readsAlone(); err != nil {
 		return nil, err
 	}
+	if err := r.comesToAnEnd(); err != nil {
+		return nil, err
+	}
 	return r, r.isClosedAtEnd()
+}
+
+// comesToAnEnd returns an error where the goroutine has a loop that nothing ends but a stop: the drain would not end.
+func (r *reading) comesToAnEnd() (err error) {
+	ast.Inspect(r.sender.Body, func(n ast.Node) bool {
+		loop, ok := n.(*ast.ForStmt)
+		if ok && loop.Cond == nil && !returnIn(loop.Body) && !breaksIn(loop.Body) {
+			err = fmt.Errorf("%s: the loop does not end", r.sender.File.At(loop))
+		}
+		return err == nil
+	})
+	return err
+}
+
+// breaksIn reports whether a break or goto stands in a statement, function literals apart.
+func breaksIn(s ast.Stmt) (found bool) {
+	ast.Inspect(s, func(n ast.Node) bool {
+		switch n := n.(type) {
+		case *ast.FuncLit:
+			return false
+		case *ast.BranchStmt:
+			found = found || n.Tok == token.BREAK || n.Tok == token.GOTO
+		}
+		return !found
+	})
+	return found
 }
 
 // readsAlone returns an error unless the starter makes the channel, hands it to the one goroutine, and receives from it

@@ -1,6 +1,7 @@
 package syncfix
 
 import (
+	"errors"
 	"fmt"
 	"go/ast"
 	"strings"
@@ -36,8 +37,15 @@ func handContext(p *Problem) (*strategy.Patch, error) {
 	edits := edit.New()
 	n := &newParameter{Problem: p, edits: edits, name: "ctx", first: true, has: map[*source.Function]bool{}}
 	n.typeIn = func(file *source.File) string { return edits.AddImport(file, "context") + ".Context" }
+	out := &strategy.Patch{Claim: validate.Claim{Kind: validate.Stoppable}}
 	n.valueAt = func(c source.Call) (string, bool) {
 		found := visible(c.In.File, c.Expr.Pos(), isContextType)
+		if len(found) == 1 && !awaitsDone(c.In.Declaration(), found[0]) {
+			out.Doubts = append(out.Doubts, finding.Doubt{Obligation: "maker", Weight: finding.Heavy,
+				File: c.In.File.Path, Line: c.In.File.Line(c.Expr.Pos()),
+				Text: fmt.Sprintf("%s: %s may be done while what the goroutine sends is still wanted: it leaves then",
+					c.In.File.At(c.Expr), found[0])})
+		}
 		return strings.Join(found, ""), len(found) == 1
 	}
 	if err := n.add(f); err != nil {
@@ -48,8 +56,22 @@ func handContext(p *Problem) (*strategy.Patch, error) {
 			return nil, err
 		}
 	}
-	files, err := edits.Files()
-	return &strategy.Patch{Files: files, Claim: validate.Claim{Kind: validate.Stoppable}}, err
+	if len(out.Doubts) > 0 && !p.Bold {
+		return nil, errors.New(out.Doubts[0].Text)
+	}
+	out.Files, err = edits.Files()
+	return out, err
+}
+
+// awaitsDone reports whether a function, its literals included, waits for the end of a context: who receives from the
+// goroutine leaves by then.
+func awaitsDone(f *source.Function, ctx string) (found bool) {
+	ast.Inspect(f.Body, func(n ast.Node) bool {
+		receive, ok := n.(*ast.UnaryExpr)
+		found = found || ok && source.IsWait(receive) && f.File.Text(receive.X) == ctx+".Done()"
+		return !found
+	})
+	return found
 }
 
 // senderWithoutContext returns the declared function that a goroutine of the findings runs, waiting to send on a

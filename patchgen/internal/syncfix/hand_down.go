@@ -1,6 +1,7 @@
 package syncfix
 
 import (
+	"errors"
 	"fmt"
 	"go/ast"
 	"strings"
@@ -149,6 +150,7 @@ func (h *handing) build() (*strategy.Patch, error) {
 		return nil, fmt.Errorf("%s calls the getter in a literal", h.last.Name())
 	}
 	var unknown error
+	var doubts []finding.Doubt
 	n.valueAt = func(c source.Call) (string, bool) {
 		text, known, err := h.valueAt(c)
 		if err != nil {
@@ -162,9 +164,32 @@ func (h *handing) build() (*strategy.Patch, error) {
 	if unknown != nil {
 		return nil, unknown
 	}
+	if changed := h.mayChange(n.has); changed != "" && !h.Bold {
+		return nil, errors.New(changed)
+	} else if changed != "" {
+		doubts = append(doubts, finding.Doubt{Obligation: "maker", Weight: finding.Light, Text: changed})
+	}
 	files, err := h.edits.Files()
 	claim := validate.Claim{Kind: validate.LockedOnce, Lock: h.body.lock.Path.Class}
-	return &strategy.Patch{Files: files, Claim: claim}, err
+	return &strategy.Patch{Files: files, Claim: claim, Doubts: doubts}, err
+}
+
+// mayChange returns a sentence where a function that gets the value as a parameter may come to set the field before it
+// uses the value; "" where none does.
+func (h *handing) mayChange(has map[*source.Function]bool) string {
+	_, obj := h.getter.File.VariableOf(h.field)
+	for _, a := range h.Module.Accesses(h.Module.NewVariable(obj, h.getter.File, h.field)) {
+		if !a.Mode.Writes() || a.File.Test || a.Function == nil || h.Facts.IsPrivate(a) {
+			continue
+		}
+		for f := range has {
+			if f == a.Function.Declaration() || h.Facts.LeadsTo(f, a.Function) {
+				return fmt.Sprintf("%s: %s may lead there with the value that it was handed before: it is the old one then",
+					a.File.At(a.Expr), f.Name())
+			}
+		}
+	}
+	return ""
 }
 
 // isOnObject notes by which fields the receiver of a function leads to the object of the getter, by a call with that

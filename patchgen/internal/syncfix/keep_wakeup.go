@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"go/ast"
+	"go/token"
 	"strings"
 
 	"github.com/interlock-go/interlock/analyzers/finding"
@@ -157,6 +158,9 @@ func (c *heldChannel) isWakeup() error {
 			return fmt.Errorf("%s: what is waited for is not tested again, so that an old wake-up would end the wait",
 				r.File.At(r.op))
 		}
+		if r.endsLoop() {
+			return fmt.Errorf("%s: the loop ends there, so that an old wake-up would end it", r.File.At(r.op))
+		}
 	}
 	return nil
 }
@@ -184,6 +188,16 @@ func hasOneOutcome(file *source.File, sel *ast.SelectStmt) bool {
 		}
 	}
 	return done[0] == done[1] && (done[0] == "" || done[0] == "return" || done[0] == "continue")
+}
+
+// endsLoop reports whether the loop around a receive is left behind it.
+func (r receiving) endsLoop() bool {
+	body := r.behind()
+	if len(body) == 0 {
+		return false
+	}
+	jump, isJump := body[len(body)-1].(*ast.BranchStmt)
+	return r.leaves() || isJump && jump.Tok != token.CONTINUE && (jump.Label != nil || r.clause == nil)
 }
 
 // isInLoop reports whether an access stands in a loop of its function.

@@ -42,6 +42,9 @@ func nilChannel(p *Problem) (*strategy.Patch, error) {
 			if err != nil || done[s] {
 				continue
 			}
+			if _, isSend := s.(*ast.SendStmt); isSend && !isStopType(at.file.TypeOf(e)) {
+				return nil, fmt.Errorf("%s: what is sent would be lost", at.file.At(s))
+			}
 			if c, err = p.madeForSome(at.file, e); err != nil {
 				return nil, err
 			}
