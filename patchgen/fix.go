@@ -335,12 +335,12 @@ func onOneVariable(group []*finding.Finding) []*finding.Finding {
 // onSync returns the code of findings on locks, channels and WaitGroups, which name no access of memory.
 func onSync(group []*finding.Finding) (finding.Code, bool) {
 	memory := []finding.Mode{finding.Read, finding.Write, finding.AtomicRead, finding.AtomicWrite}
+	isMemory := func(a finding.Access) bool { return slices.Contains(memory, a.Mode) }
 	for _, f := range group {
-		// A panic that ended a section is a side too, beside the accesses. The close that a send races with is a write of the
-		// channel, for who sees memory alone.
-		if len(f.Cycle) > 0 || f.Code == finding.CloseRaces || len(f.Accesses) > 0 && !slices.ContainsFunc(f.Accesses, func(a finding.Access) bool {
-			return slices.Contains(memory, a.Mode)
-		}) {
+		// A panic that ended a section is a side too, beside the accesses. The close that a send races with is a write of
+		// the channel, for who sees memory alone.
+		isSync := len(f.Accesses) > 0 && !slices.ContainsFunc(f.Accesses, isMemory)
+		if isSync || len(f.Cycle) > 0 || f.Code == finding.CloseRaces {
 			return f.Code, true
 		}
 	}

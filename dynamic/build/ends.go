@@ -33,7 +33,7 @@ func ends(m *Module, rewritten map[string][]byte) map[string][]byte {
 		path := filepath.Join(t.Dir, EndName)
 		inside := slices.ContainsFunc(store.SortedKeys(rewritten), func(f string) bool { return filepath.Dir(f) == t.Dir })
 		_, err := os.Lstat(path)
-		leaks := m.leaks && t.weak == ""
+		leaks := m.leaks
 		if err == nil || !inside && !leaks || t.None || m.embeds(t.Dir) || m.holds(t, endNames...) {
 			continue
 		}
@@ -43,7 +43,7 @@ func ends(m *Module, rewritten map[string][]byte) map[string][]byte {
 			continue
 		}
 		if pkg := m.packageOf(t.testPath()); pkg != nil {
-			files[path] = endFile(pkg.Types.Name(), leaks, main)
+			files[path] = endFile(pkg.Types.Name(), leaks, t.weak != "", main)
 		}
 	}
 	return files
@@ -53,12 +53,16 @@ func ends(m *Module, rewritten map[string][]byte) map[string][]byte {
 var endNames = []string{"interlockrt", "interlockleaks", "interlocktesting"}
 
 // endFile returns the text of EndName in a package. With leaks it asks for leaked
-// goroutines, with main it has the TestMain.
-func endFile(pkg string, leaks, main bool) []byte {
+// goroutines, with weak not by the collector; with main it has the TestMain.
+func endFile(pkg string, leaks, weak, main bool) []byte {
 	imports, decls := "", ""
 	if leaks {
 		imports += fmt.Sprintf("\n\tinterlockleaks %q", dynamic.MonitorPath+"/leaks")
-		decls += "\nfunc init() {\n\tinterlockrt.AtEnd(interlockleaks.Ended)\n}\n"
+		without := ""
+		if weak {
+			without = "\n\tinterlockleaks.Abandoned()"
+		}
+		decls += "\nfunc init() {" + without + "\n\tinterlockrt.AtEnd(interlockleaks.Ended)\n}\n"
 	}
 	if main {
 		imports += "\n\tinterlocktesting \"testing\""
@@ -123,8 +127,8 @@ func (m *Module) LeaksUnseen() (lines []string) {
 		}
 	}
 	for _, weak := range store.SortedKeys(byWeak) {
-		lines = append(lines, fmt.Sprintf("%s in %s: package %s imports weak, whose pointers the garbage collector does "+
-			"not follow", unseen, firstOf(byWeak[weak]), weak))
+		lines = append(lines, fmt.Sprintf("%s in %s, except at locks that a goroutine has kept which has ended: package "+
+			"%s imports weak, whose pointers the garbage collector does not follow", unseen, firstOf(byWeak[weak]), weak))
 	}
 	return lines
 }

@@ -89,7 +89,7 @@ type Test struct {
 
 	internal bool // some test files are inside the package
 	// weak is a package outside the standard library that imports package weak, or "", among those that the tests are
-	// built from: their leaked goroutines are not asked for.
+	// built from: their collector is not asked for leaked goroutines.
 	weak string
 }
 

@@ -168,7 +168,8 @@ type Step struct {
 type LeakedGoroutine struct {
 	// Hang: it was found because a test waits for ever, and not after the tests.
 	Hang bool `json:"hang"`
-	// Stack is the goroutine as runtime/pprof prints it, with the state and "(leaked)" in the first line.
+	// Stack is the goroutine as runtime/pprof prints it, with the state and "(leaked)" in the first line: without that
+	// where the holder of the lock that it waits for has ended, and the collector has proved nothing.
 	Stack  string      `json:"stack"`
 	Holder *LockHolder `json:"holder,omitempty"` // of the lock that it waits for, where that is known
 }

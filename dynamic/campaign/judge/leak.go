@@ -203,9 +203,12 @@ func (t *Tally) leakFinding(cfg *run.Settings, at blocked.Place) *finding.Findin
 		if seen.members[0].During {
 			when = "While a test waited for ever"
 		}
-		f.Message = fmt.Sprintf("%s, goroutine %d%s was blocked in %s (%s). No goroutine that can run "+
-			"reaches what it waits for, so it never goes on.",
-			when, first.Goroutine.ID, of, first.Function, blockedHow(first, at.State))
+		why := "No goroutine that can run reaches what it waits for, so it never goes on."
+		if seen.members[0].Abandoned {
+			why = "The goroutine that has the lock has ended, so it never goes on."
+		}
+		f.Message = fmt.Sprintf("%s, goroutine %d%s was blocked in %s (%s). %s",
+			when, first.Goroutine.ID, of, first.Function, blockedHow(first, at.State), why)
 	}
 	for i := range seen.members {
 		f.Message += panicking(&seen.members[i].Goroutine)

@@ -20,9 +20,13 @@
 //
 // Without INTERLOCK_LEAKS, or with a Go that has no such profile, it does nothing.
 //
+// When the tests have ended, it also finds those goroutines that wait for a lock which a goroutine has kept that has
+// ended: by the notes of package locks, and not by the collector.
+//
 // Missed: goroutines that wait for something that a global variable still reaches while any goroutine can run or
 // the program has a timer, be it stopped. Reported falsely: a goroutine that only a pointer hidden from the collector
-// can wake. Weak pointers are such, so that package build leaves programs that use them alone.
+// can wake. Weak pointers are such, so that package build has the collector left alone in programs that use them
+// ([Abandoned]).
 package leaks
 
 import (
@@ -71,6 +75,9 @@ var state struct {
 	next    time.Time       // when the collector may be asked again; guarded by mu
 	pause   time.Duration   // until then; guarded by mu
 
+	// noCollector: the collector is not asked, see [Abandoned]; guarded by mu
+	noCollector bool
+
 	began    time.Time     // of the process
 	patience time.Duration // how long tests may wait beside others; 0 is for ever
 	waited   waiting       // guarded by mu
@@ -110,12 +117,16 @@ func Ended() {
 	state.mu.Lock()
 	defer state.mu.Unlock()
 	state.ended = true
+	holders := map[string]int64{}
 	for _, pause := range pauses {
 		time.Sleep(pause)
 		if n := runtime.NumGoroutine(); n == 1 || n > most {
 			return
 		}
-		write(leaked(), false)
+		if !state.noCollector {
+			write(leaked(), false)
+		}
+		write(abandoned(holders), false)
 	}
 }
 
@@ -126,7 +137,7 @@ func Ended() {
 func look() {
 	state.mu.Lock()
 	defer state.mu.Unlock()
-	if state.ended || asleep() {
+	if state.ended || state.noCollector || asleep() {
 		return
 	}
 	time.AfterFunc(tick, look)

@@ -2,6 +2,7 @@ package locks
 
 import (
 	"runtime"
+	"slices"
 	"sync/atomic"
 
 	"github.com/interlock-go/interlock/dynamic/rt"
@@ -130,8 +131,8 @@ func (o *owner) look(buf *[mostHeld]request) state {
 	return state{o.goid.Load(), o.since, buf[:o.n], o.wants}
 }
 
-// holderFor returns the one goroutine that holds the lock which goroutine id waits for, and the site where it has
-// acquired that; not ok where the notes name none, or several.
+// holderFor returns a goroutine that holds the lock which goroutine id waits for, and the site where it has acquired
+// that; not ok where the notes name none, or several sites.
 func holderFor(id int64) (holder int64, site uint64, ok bool) {
 	for i := range owners {
 		if owners[i].goid.Load() != id {
@@ -139,7 +140,9 @@ func holderFor(id int64) (holder int64, site uint64, ok bool) {
 		}
 		var buf [mostHeld]request
 		if s := owners[i].look(&buf); s.goid == id && s.wants.addr != 0 {
-			if b := blockers(id, s.wants); len(b) == 1 && b[0].holds != b[0].state.wants {
+			b := blockers(id, s.wants)
+			differs := func(other blocker) bool { return other.holds.site != b[0].holds.site }
+			if len(b) > 0 && b[0].holds != b[0].state.wants && !slices.ContainsFunc(b, differs) {
 				return b[0].state.goid, b[0].holds.site, true
 			}
 		}

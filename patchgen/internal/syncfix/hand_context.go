@@ -51,6 +51,7 @@ func handContext(p *Problem) (*strategy.Patch, error) {
 	if err := n.add(f); err != nil {
 		return nil, err
 	}
+	// Each send leaves beside it.
 	for _, s := range sendsOnParameters(f) {
 		if err := p.stopSend(edits, f, s, n.name); err != nil {
 			return nil, err

@@ -36,6 +36,7 @@ type Goroutine struct {
 	Hang      bool  // found because a test waits for ever, and part of that
 	During    bool  // found because a test waits for ever
 	Asleep    bool  // by the runtime, as no goroutine could run
+	Abandoned bool  // the holder of its lock has ended, which is all that shows it
 	Holder    *evidence.LockHolder
 }
 
@@ -58,6 +59,7 @@ func Read(ws *build.Workspace, leak *evidence.LeakedGoroutine) (b Goroutine, ok 
 		return b, false
 	}
 	b.Hang, b.During, b.Goroutine, b.Holder = leak.Hang, leak.Hang, stacktext.Parse(leak.Stack), leak.Holder
+	b.Abandoned = m[2] == "" && leak.Holder != nil && leak.Holder.Stack == ""
 	if m[1] == onPurpose && !(b.Hang && OfTest(&b.Goroutine)) {
 		return b, false
 	}
