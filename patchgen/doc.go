@@ -7,12 +7,16 @@
 //	reorder  initialise before publishing: an assignment moves before the go statement
 //	copy     a goroutine that only needs its own value gets a variable of its own
 //	guard    take the lock that guards the variable elsewhere: one candidate for each
-//	         lock that may, and each also for whole functions, and for those that come
+//	         lock that may, and each also around the calls that lead to an access where
+//	         it has no name, for whole functions, and for those that come
 //	         without it to a helper which others call under it
 //	atomic   one-step accesses through sync/atomic, of several counters or flags together
 //	once     lazy initialisation through a sync.Once
-//	mutex    a new mutex beside the variable, taken at every access; also where another
-//	         object's lock is held at some that has no name at the others
+//	mutex    a new mutex beside the variable, taken at every access, or by whole functions where
+//	         that is less; also where another object's lock is held at some that has no name at the others
+//
+// A race within an object that takes no lock, such as a list.List, is one of the field that holds it. A function that
+// both callers with the lock and others call gets a twin, named ...Locked, for the former.
 //
 // Findings on locks, WaitGroups and channels, tests and uses in two critical
 // sections, and uses behind a lock have strategies of their own, for the places that they name:

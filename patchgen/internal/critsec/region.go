@@ -127,16 +127,25 @@ func (c *builder) open(list []ast.Stmt, i int, r *region) *region {
 func (c *builder) record(r *region, accs []*source.Access) error {
 	for _, a := range accs {
 		c.regionOf[a.Expr] = r
-		switch a.Mode {
-		case source.Write, source.Update:
-			r.write = true
-		case source.Address:
-			return fmt.Errorf("%s: its address is taken", a.File.At(a.Expr))
-		case source.Alias:
-			return fmt.Errorf("%s: the map itself is handed on", a.File.At(a.Expr))
-		case source.Atomic:
-			return fmt.Errorf("%s: it is accessed atomically there", a.File.At(a.Expr))
+		r.write = r.write || a.Mode.Writes()
+		if err := Coverable(c.Variable, a); err != nil {
+			return err
 		}
+	}
+	return nil
+}
+
+// Coverable returns why a lock around an access would not cover what is done with the variable; nil if it would.
+func Coverable(t *source.Variable, a *source.Access) error {
+	switch {
+	case a.Mode == source.Address:
+		return fmt.Errorf("%s: its address is taken", a.File.At(a.Expr))
+	case a.Mode == source.Alias && t.Within:
+		return fmt.Errorf("%s: %s itself is handed on", a.File.At(a.Expr), t)
+	case a.Mode == source.Alias:
+		return fmt.Errorf("%s: the map itself is handed on", a.File.At(a.Expr))
+	case a.Mode == source.Atomic:
+		return fmt.Errorf("%s: it is accessed atomically there", a.File.At(a.Expr))
 	}
 	return nil
 }

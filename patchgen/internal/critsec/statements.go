@@ -184,9 +184,6 @@ func (c *builder) returnStmt(list []ast.Stmt, i int, s *ast.ReturnStmt, r *regio
 	// return v.f	becomes	f := v.f; mu.Unlock(); return f
 	for _, e := range s.Results {
 		if len(c.In(e)) > 0 {
-			if c.tuple(e) {
-				return nil, fmt.Errorf("%s: the results come from one call", c.File.At(s))
-			}
 			c.hoistResult(e)
 		}
 	}
@@ -194,8 +191,18 @@ func (c *builder) returnStmt(list []ast.Stmt, i int, s *ast.ReturnStmt, r *regio
 	return nil, nil
 }
 
+// hoistResult computes a result before the return; of a call with several results, all of them.
 func (c *builder) hoistResult(e ast.Expr) {
 	name := c.Fresh(c.NameFor(e))
+	if all, ok := c.File.TypeOf(e).(*types.Tuple); ok {
+		for i := 1; i < all.Len(); i++ {
+			next := "value"
+			if types.Identical(all.At(i).Type(), types.Universe.Lookup("error").Type()) {
+				next = "err"
+			}
+			name += ", " + c.Fresh(next)
+		}
+	}
 	text := c.File.Text(e)
 	c.edits.Replace(c.File, e, name)
 	c.before(c.File.StmtOf(e), func() string { return name + " := " + text })

@@ -56,6 +56,17 @@ func (edits *Edits) Before(file *source.File, n ast.Node, text func() string) {
 	edits.Add(file, file.Offset(n.Pos()), file.Offset(n.Pos()), func() string { return Lines(text(), indent) })
 }
 
+// AtStart inserts lines at the start of a function, before a comment that stands above its first statement.
+func (edits *Edits) AtStart(f *source.Function, text string) {
+	file, first := f.File, f.Body.List[0]
+	if file.Line(first.Pos()) == file.Line(f.Body.Lbrace) {
+		edits.Before(file, first, func() string { return text })
+		return
+	}
+	at, indent := file.EndOfLine(f.Body.Lbrace+1), "\n\t"+file.Indent(f.Node.Pos())
+	edits.Add(file, at, at, func() string { return indent + strings.ReplaceAll(text, "\n", indent) })
+}
+
 // After inserts lines after n, and after a comment that ends n's last line.
 func (edits *Edits) After(file *source.File, n ast.Node, text func() string) {
 	indent := file.Indent(n.Pos())

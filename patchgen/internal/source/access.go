@@ -37,6 +37,8 @@ type Access struct {
 	// Whole is the smallest expression that is done with the variable and its
 	// contents: x.f, x.m[k], x.stats.n, len(x.m).
 	Whole ast.Expr
+	// Promoted: Expr is the struct that embeds the variable, whose method is called through it.
+	Promoted bool
 	// Call is set for Alias and Address where the variable is only lent to a
 	// function of the module that does not keep it.
 	Call *ast.CallExpr
@@ -57,9 +59,16 @@ func (m *Module) Accesses(t *Variable) []*Access {
 					return true
 				}
 				e, _ := file.VariableOf(id)
-				out = append(out, file.newAccess(e))
+				a := file.newAccess(e)
+				if t.Within && a.Mode != Initial {
+					a.lookWithin()
+				}
+				out = append(out, a)
 				return true
 			})
+			if t.Within && t.Object.Embedded() {
+				out = append(out, file.promoted(t)...)
+			}
 		}
 	}
 	return out
@@ -79,6 +88,9 @@ func (a *Access) HolderKey() (key string, ok bool) {
 	p, ok := a.File.PathOf(a.Expr)
 	if !ok || a.Base == nil {
 		return "", false
+	}
+	if a.Promoted {
+		return p.Key, true
 	}
 	return strings.TrimSuffix(p.Key, "."+NameOf(a.Expr).Name), true
 }

@@ -230,12 +230,26 @@ func (file *File) VariableOf(e ast.Expr) (ast.Expr, *types.Var) {
 	return nil, nil
 }
 
-// NameOf returns the identifier that names what e, a selector or an identifier, denotes.
+// NameOf returns the identifier that names what e denotes: that of a selector, and of the list or function whose element
+// or result it is.
 func NameOf(e ast.Expr) *ast.Ident {
-	if sel, ok := e.(*ast.SelectorExpr); ok {
-		return sel.Sel
+	switch e := e.(type) {
+	case *ast.Ident:
+		return e
+	case *ast.SelectorExpr:
+		return e.Sel
+	case *ast.IndexExpr:
+		return NameOf(e.X)
+	case *ast.CallExpr:
+		return NameOf(e.Fun)
+	case *ast.ParenExpr:
+		return NameOf(e.X)
+	case *ast.StarExpr:
+		return NameOf(e.X)
+	case *ast.TypeAssertExpr:
+		return NameOf(e.X)
 	}
-	return e.(*ast.Ident)
+	return &ast.Ident{NamePos: e.Pos(), Name: "_"}
 }
 
 // Leftmost lists e's operands that start where e does.

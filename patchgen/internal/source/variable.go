@@ -1,12 +1,9 @@
 package source
 
 import (
-	"errors"
-	"fmt"
 	"go/ast"
 	"go/token"
 	"go/types"
-	"slices"
 	"strings"
 
 	"golang.org/x/tools/go/ast/astutil"
@@ -25,6 +22,8 @@ type Variable struct {
 	// Deep: what the variable refers to is part of it, since it is mutated in
 	// place: a map's entries, a slice's elements.
 	Deep bool
+	// Within: the object that the variable refers to is part of it, as the findings are on that: see isRacedWithin.
+	Within bool
 	// Named are the accesses that the findings name.
 	Named map[ast.Expr]bool
 	// Others are further variables that the findings name, as they do: what is the matter with several fields in one
@@ -64,127 +63,6 @@ func (t *Variable) String() string {
 	return t.Name
 }
 
-// Resolve finds the variable of a group: by its accesses' positions, since
-// those also tell locals apart.
-func (m *Module) Resolve(group []*finding.Finding) (*Variable, error) {
-	if len(group) == 0 {
-		return nil, errors.New("no finding given")
-	}
-	var found []named
-	var others []string
-	// Each access that a finding names has to stand in the source: of one variable, or by its own words of another one.
-	for _, f := range group {
-		name, elements := strings.CutSuffix(lastName(f.Variable.Name), "[]")
-		for _, a := range f.Accesses {
-			file, err := m.File(a.File)
-			if err != nil {
-				return nil, err
-			}
-			x := named{file: file, elements: elements}
-			if x.expr, x.object = file.accessAt(a.Position, name, f.Variable.Type != ""); x.expr == nil {
-				x.expr, x.object = file.structWith(a.Position, name)
-				x.whole = true
-			}
-			if x.expr == nil && file.isOfAnother(a, name) {
-				others = append(others, a.Expr)
-				continue
-			}
-			if x.expr == nil {
-				return nil, fmt.Errorf("no access of %s at %s: %s", f.Variable.Name, a.Position, file.insteadAt(a.Position, name))
-			}
-			found = append(found, x)
-		}
-	}
-	liftFields(found)
-	var t *Variable
-	var exprs []ast.Expr
-	deep := false
-	for _, x := range found {
-		if t == nil {
-			t = m.NewVariable(x.object, x.file, x.expr)
-		} else if ObjectKey(m, x.object) != t.Key && x.object.Name() != t.Name {
-			return nil, fmt.Errorf("the findings are on several variables: %s and %s", t.Name, x.object.Name())
-		}
-		exprs = append(exprs, x.expr)
-		deep = deep || x.elements
-	}
-	if t == nil {
-		return nil, errors.New("the findings name no access")
-	}
-	// What a patch protects may be the field that holds the map.
-	t = m.fieldOfMap(t)
-	slices.Sort(others)
-	t.Named, t.Others = map[ast.Expr]bool{}, slices.Compact(others)
-	for _, e := range exprs {
-		t.Named[e] = true
-	}
-	t.Deep = deep || IsMap(t.Object.Type()) || m.MutatedInPlace(t)
-	return t, nil
-}
-
-// isOfAnother reports whether an access is, by its own words, one of another variable than that called name, which
-// stands there.
-func (file *File) isOfAnother(a finding.Access, name string) bool {
-	expr := a.Expr
-	if i := strings.LastIndexByte(expr, '['); i > 0 && strings.HasSuffix(expr, "]") {
-		expr = expr[:i] // x.m[k]
-	}
-	own := lastName(expr)
-	if own == name {
-		return false
-	}
-	e, _ := file.accessAt(a.Position, own, false)
-	return e != nil
-}
-
-// named is an access that a finding names.
-type named struct {
-	file     *File
-	expr     ast.Expr
-	object   *types.Var
-	whole    bool // the struct that holds the variable is copied or set as a whole
-	elements bool // the finding is about the elements of the variable
-}
-
-// liftFields makes all accesses those of the struct field where one of them copies or sets it as
-// a whole: x.stats.n is an access of x.stats then.
-func liftFields(found []named) {
-	i := slices.IndexFunc(found, func(x named) bool { return x.whole })
-	if i < 0 {
-		return
-	}
-	for j, x := range found {
-		for outer := x.file.OuterField(x.expr); !x.whole && outer != nil; outer = x.file.OuterField(outer) {
-			obj, ok := x.file.Package.Info.Uses[outer.Sel].(*types.Var)
-			if ok && ObjectKey(x.file.Module, obj) == ObjectKey(x.file.Module, found[i].object) {
-				found[j].expr, found[j].object = outer, obj
-				break
-			}
-		}
-	}
-}
-
-// structWith finds the struct at a position that has a field called name and is no pointer: return x.stats.
-func (file *File) structWith(p finding.Position, name string) (ast.Expr, *types.Var) {
-	pos, err := file.pos(p.Line, p.Column)
-	if err != nil {
-		return nil, nil
-	}
-	path, _ := astutil.PathEnclosingInterval(file.Syntax, pos, pos)
-	for _, n := range path {
-		e, ok := n.(ast.Expr)
-		if !ok {
-			continue
-		}
-		if x, obj := file.VariableOf(e); obj != nil && obj.IsField() && x.Pos() == pos {
-			if st, ok := structAt(obj.Type()); ok && hasField(st, name) {
-				return x, obj
-			}
-		}
-	}
-	return nil, nil
-}
-
 // OuterField returns x.stats for x.stats.n, if stats is a struct value.
 func (file *File) OuterField(e ast.Expr) *ast.SelectorExpr {
 	sel, ok := e.(*ast.SelectorExpr)
@@ -211,6 +89,9 @@ func (m *Module) NewVariable(obj *types.Var, file *File, e ast.Expr) *Variable {
 	case obj.IsField():
 		if sel, ok := e.(*ast.SelectorExpr); ok {
 			t.Owner = fieldOwner(file.Package.Info.Selections[sel])
+		}
+		if NameOf(e).Name != obj.Name() { // promoted through it
+			t.Owner = m.ownerOf(obj)
 		}
 	case !IsGlobal(obj):
 		t.Function = m.Declaring(file, obj)

@@ -55,6 +55,10 @@ func (p *Problem) declareLock(edits *edit.Edits, name string) error {
 			if err := p.nameFields(edits); err != nil {
 				return err
 			}
+			if p.byPointer {
+				p.setInLiterals(edits, name)
+				pkg = "*" + pkg
+			}
 			edits.Before(file, withDoc(n, n.Doc), func() string { return name + " " + pkg + ".Mutex" + guards })
 			return nil
 		}
@@ -88,6 +92,34 @@ func (p *Problem) nameFields(edits *edit.Edits) error {
 		}
 	}
 	return nil
+}
+
+// setInLiterals makes the lock in each literal of its struct:
+//
+//	wrapper{Conn: c}	->	wrapper{mu: new(sync.Mutex), Conn: c}
+func (p *Problem) setInLiterals(edits *edit.Edits, name string) {
+	for _, q := range p.Module.Packages {
+		for _, file := range q.Files {
+			ast.Inspect(file.Syntax, func(n ast.Node) bool {
+				lit, ok := n.(*ast.CompositeLit)
+				if !ok || source.IsPointer(file.TypeOf(lit)) || !source.SameNamed(source.Named(file.TypeOf(lit)), p.Variable.Owner) {
+					return true
+				}
+				field := name + ": new(" + edits.AddImport(file, "sync") + ".Mutex)"
+				switch {
+				case len(lit.Elts) == 0:
+					at := file.Offset(lit.Lbrace) + 1
+					edits.Add(file, at, at, func() string { return field })
+				case file.Line(lit.Elts[0].Pos()) == file.Line(lit.Lbrace):
+					at := file.Offset(lit.Elts[0].Pos())
+					edits.Add(file, at, at, func() string { return field + ", " })
+				default:
+					edits.Before(file, lit.Elts[0], func() string { return field + "," })
+				}
+				return true
+			})
+		}
+	}
 }
 
 // withDoc returns the doc comment of a declaration, or the declaration.

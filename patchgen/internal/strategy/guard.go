@@ -58,6 +58,8 @@ func guardBy(p *Problem) []Strategy {
 		list = append(list, Strategy{Name: "guard", build: func(p *Problem) (*Patch, error) {
 			return named(class)(p.guardWith(class, need))
 		}}, Strategy{Name: "guard", build: func(p *Problem) (*Patch, error) {
+			return named(class + " around calls")(p.guardCalls(class, need))
+		}}, Strategy{Name: "guard", build: func(p *Problem) (*Patch, error) {
 			return named(class + " throughout")(p.guardWhole(class, need))
 		}}, Strategy{Name: "guard", build: func(p *Problem) (*Patch, error) {
 			return named(class + " in the callers that do not hold it")(p.guardEntries(class, need))

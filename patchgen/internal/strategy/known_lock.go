@@ -23,7 +23,10 @@ type knownLock struct {
 	local    types.Object // the variable itself, for a lock in a local
 	declared types.Object // the field or variable
 	// embedded locks are called through the object itself.
-	embedded bool
+	embedded  bool
+	isPointer bool // copies of its struct have the same one
+	// stripes is set for an array of locks, each for the part of another list that has its index: s.locks[i].
+	stripes bool
 }
 
 // sourceOf writes the lock of the object x.
@@ -81,6 +84,9 @@ func (p *Problem) findLock(class string) (*knownLock, error) {
 	if found == nil {
 		return nil, fmt.Errorf("its declaration is not in the module")
 	}
+	if list, ok := found.declared.Type().Underlying().(*types.Array); ok {
+		found.stripes, found.hasRLock = true, source.HasRLock(list.Elem())
+	}
 	return found, nil
 }
 
@@ -109,6 +115,8 @@ func (k *knownLock) expr(a *source.Access) (text, key string, err error) {
 		return "", "", fmt.Errorf("%s: the lock belongs to another package", file.At(a.Expr))
 	}
 	switch {
+	case k.stripes:
+		return k.stripe(a)
 	case k.local != nil:
 		if scope := k.local.Parent(); scope == nil || !scope.Contains(a.Expr.Pos()) || k.local.Pos() > a.Expr.Pos() {
 			return "", "", fmt.Errorf("%s: %s is not in scope", file.At(a.Expr), k.field)
@@ -165,6 +173,34 @@ func (k *knownLock) inScope(a *source.Access) (text, key string, err error) {
 	return "", "", fmt.Errorf("%s: no single variable in scope leads to the lock", file.At(a.Expr))
 }
 
+// stripe writes the lock for the part that an access is in: s.locks[i] for s.parts[i].n.
+func (k *knownLock) stripe(a *source.Access) (text, key string, err error) {
+	file := a.File
+	for e := a.Whole; e != nil; {
+		switch x := ast.Unparen(e).(type) {
+		case *ast.CallExpr:
+			e = x.Fun
+		case *ast.SelectorExpr:
+			e = x.X
+		case *ast.IndexExpr:
+			list, ok := ast.Unparen(x.X).(*ast.SelectorExpr)
+			part, isPath := file.PathOf(x)
+			if !ok || !isPath || !source.SameNamed(source.Named(file.TypeOf(list.X)), k.owner) {
+				e = x.X
+				continue
+			}
+			object, _ := file.PathOf(list.X)
+			whole, _ := file.PathOf(list)
+			index := strings.TrimPrefix(part.Key, whole.Key)
+			return fmt.Sprintf("%s.%s[%s]", selectorBase(file, list.X), k.field, file.Text(x.Index)),
+				object.Key + "." + k.field + index, nil
+		default:
+			e = nil
+		}
+	}
+	return "", "", fmt.Errorf("%s: which of the locks is for this part is not known", file.At(a.Expr))
+}
+
 // backPointer names the one field of a struct that points to the lock's owner.
 func (k *knownLock) backPointer(t types.Type) string {
 	st, ok := source.StructOf(t)
@@ -181,4 +217,41 @@ func (k *knownLock) backPointer(t types.Type) string {
 		}
 	}
 	return name
+}
+
+// param returns the one receiver or parameter of a function that is the lock's owner, by pointer unless the lock is one;
+// nil if there is none.
+func (k *knownLock) param(f *source.Function) (found types.Object) {
+	for _, obj := range f.Params() {
+		if obj == nil || obj.Name() == "_" || !source.SameNamed(source.Named(obj.Type()), k.owner) ||
+			!k.isPointer && !source.IsPointer(obj.Type()) {
+			continue
+		}
+		if found != nil {
+			return nil
+		}
+		found = obj
+	}
+	return found
+}
+
+// atStart writes the lock as it is reached where f starts.
+func (k *knownLock) atStart(f *source.Function) (text string, err error) {
+	switch obj := k.param(f); {
+	case k.owner == nil && k.local == nil && f.File.Package.Path == k.pkg.Path():
+		return k.field, nil
+	case obj == nil:
+		return "", fmt.Errorf("the lock has no name where %s starts", f.Name())
+	default:
+		return k.sourceOf(obj.Name()), nil
+	}
+}
+
+// isUsedIn reports whether a function takes or releases the lock itself.
+func (k *knownLock) isUsedIn(f *source.Function) (used bool) {
+	f.EachCall(func(call *ast.CallExpr) {
+		op, ok := f.File.LockOp(call)
+		used = used || ok && op.Path.Class == k.class
+	})
+	return used
 }

@@ -1,6 +1,7 @@
 package strategy
 
 import (
+	"bytes"
 	"cmp"
 	"errors"
 	"fmt"
@@ -14,29 +15,47 @@ import (
 	"github.com/interlock-go/interlock/patchgen/internal/source"
 )
 
+// newMutex lists the ways to take a new mutex: around the accesses, and by whole functions. Where the second is less, or
+// the first leaves steps apart, it comes first.
+func newMutex(p *Problem) []Strategy {
+	return []Strategy{
+		{Name: "mutex", build: func(p *Problem) (*Patch, error) {
+			first, _, err := mutex(p)
+			return first, err
+		}},
+		{Name: "mutex", build: func(p *Problem) (*Patch, error) {
+			_, second, err := mutex(p)
+			if err != nil || second == nil {
+				return nil, ErrNoVariant
+			}
+			return second, nil
+		}},
+	}
+}
+
 // mutex declares a new mutex beside the variable and takes it at every access
 // in the module. A field of a struct that another struct holds by value is
 // guarded as part of the outer field: a mutex in the inner struct would be
-// copied with it.
-func mutex(p *Problem) (*Patch, error) {
+// copied with it. It returns the better of two patches first; second is nil where there is one alone.
+func mutex(p *Problem) (first, second *Patch, err error) {
 	if p.Variable.Object.Exported() && (source.IsGlobal(p.Variable.Object) || p.Variable.Owner != nil &&
 		p.Variable.Owner.Obj().Exported()) && !p.nested() {
 		if err := p.exported(p.Variable); err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 	}
 	if err := p.inTest(); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	// x.stats.n: the struct that holds stats gets the lock
 	h, err := p.outermost()
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	h.Bold = p.Bold
 	for _, q := range h.all() {
 		if err := cmp.Or(q.underAnother(), q.fits()); err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 	}
 	if h != p {
@@ -45,43 +64,70 @@ func mutex(p *Problem) (*Patch, error) {
 	// The declaration beside the variable.
 	name, err := h.lockName()
 	if err != nil {
-		return nil, err
-	}
-	edits := edit.New()
-	if err := h.declareLock(edits, name); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	var need []*source.Access
 	for _, q := range h.all() {
 		need = append(need, q.protectable()...)
 	}
 	if len(need) == 0 {
-		return nil, errors.New("no access needs a lock")
+		return nil, nil, errors.New("no access needs a lock")
 	}
 	// x.f is guarded by x.fMu, a package variable or local f by fMu.
-	lock := func(a *source.Access) (text, key string, err error) {
-		if a.Base == nil {
-			if a.File.Package.Path != h.Variable.Object.Pkg().Path() {
-				return "", "", fmt.Errorf("%s: accessed from another package", a.File.At(a.Expr))
-			}
-			return name, name, nil
-		}
-		key, ok := a.HolderKey()
-		if !ok {
-			return "", "", fmt.Errorf("%s: the object is the result of %s", a.File.At(a.Expr), a.File.Text(a.Base))
-		}
-		if a.File.Package.Path != h.Variable.Object.Pkg().Path() {
-			return "", "", fmt.Errorf("%s: accessed from another package", a.File.At(a.Expr))
-		}
-		return selectorBase(a.File, a.Base) + "." + name, key + "." + name, nil
+	lock := h.asKnown(name)
+	// Regions around the accesses, or whole functions where that is less.
+	regions, err := h.newLock(name, func(edits *edit.Edits) ([]string, error) {
+		return h.protectAll(edits, need, lock.expr, false, nil)
+	})
+	if h.Variable.Function != nil {
+		return regions, nil, err // a local
 	}
-	notes, err := h.protectAll(edits, need, lock, false, nil)
+	whole, wholeErr := h.newLock(name, func(edits *edit.Edits) ([]string, error) {
+		all, err := h.takeAtStart(need, lock, true)
+		if err == nil {
+			edits.Join(all)
+		}
+		return nil, err
+	})
+	switch {
+	case wholeErr != nil:
+		return regions, nil, err
+	case err != nil:
+		return whole, nil, nil
+	case len(regions.Notes) > len(whole.Notes) || whole.lines() < regions.lines():
+		return whole, regions, nil
+	}
+	return regions, whole, nil
+}
+
+// newLock makes the patch that declares a lock and takes it in some way, which returns notes.
+func (p *Problem) newLock(name string, take func(*edit.Edits) ([]string, error)) (*Patch, error) {
+	edits := edit.New()
+	if err := p.declareLock(edits, name); err != nil {
+		return nil, err
+	}
+	notes, err := take(edits)
 	if err != nil {
 		return nil, err
 	}
 	files, err := edits.Files()
-	return &Patch{Files: files, Notes: slices.Concat(notes, h.leftOut(), h.copyNote()),
-		Claim: h.claimAll(h.classOf(name), 0)}, err
+	return &Patch{Files: files, Notes: slices.Concat(notes, p.leftOut(), p.copyNote()),
+		Claim: p.claimAll(p.classOf(name), 0)}, err
+}
+
+// asKnown returns the new lock as one that is there.
+func (p *Problem) asKnown(name string) *knownLock {
+	t := p.Variable
+	return &knownLock{problem: p, class: p.classOf(name), owner: t.Owner, field: name, pkg: t.Object.Pkg(),
+		isPointer: p.byPointer}
+}
+
+// lines returns how many lines the files of a patch have.
+func (out *Patch) lines() (n int) {
+	for _, data := range out.Files {
+		n += bytes.Count(data, []byte("\n"))
+	}
+	return n
 }
 
 // classOf is the lock class of the new mutex.
@@ -170,13 +216,12 @@ func (p *Problem) underAnother() error {
 
 // canName reports whether a lock has a name at each of the accesses that are made without it.
 func (p *Problem) canName(class string, accs []*source.Access) bool {
-	// s.locks[i]: a caller may have a name for it
-	if strings.HasSuffix(class, "[]") {
-		return true
-	}
 	lock, err := p.findLock(class)
-	if err != nil {
+	switch {
+	case err != nil:
 		return false
+	case lock.stripes: // a caller may have a name for it
+		return true
 	}
 	return !slices.ContainsFunc(accs, func(a *source.Access) bool {
 		if slices.Contains(p.Facts.Classes(a), class) {
@@ -211,7 +256,10 @@ func (p *Problem) fits() error {
 			}
 		}
 		if err := p.Module.NoNewField(t.Owner, "a lock"); err != nil {
-			return err
+			if _, isStruct := t.Object.Type().Underlying().(*types.Struct); isStruct || !t.Within || t.Owner.Obj().Exported() {
+				return err
+			}
+			p.byPointer = true // all copies refer to one object
 		}
 	} else if t.Object.IsField() {
 		return fmt.Errorf("%s is a field of an unnamed struct", t)

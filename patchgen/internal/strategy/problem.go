@@ -28,6 +28,8 @@ type Problem struct {
 	covered []*Problem // further variables that a patch has to cover: see [Problem.Cover]
 	// isRaced reports of a variable to cover that a run has shown the race for it, too.
 	isRaced bool
+	// byPointer: the struct is copied, so a new lock in it is a pointer, which each literal of the struct sets.
+	byPointer bool
 	// Bold has the strategies edit where they could not show that it is right: what they leave open becomes a doubt of
 	// the patch. What they know to be wrong they refuse all the same.
 	Bold    bool
@@ -92,7 +94,7 @@ func (p *Problem) protectable() []*source.Access {
 	for _, a := range p.Accesses {
 		switch {
 		case a.Mode == source.Initial, a.Function == nil:
-		case p.isBeyond(a):
+		case p.isBeyond(a), p.isOfOtherSide(a):
 		case source.IsGlobal(p.Variable.Object) && a.Function.Declaration().IsInit():
 		case p.Facts.IsPrivate(a) && !p.named(a):
 		case p.Variable.Function != nil && !p.captured(a):

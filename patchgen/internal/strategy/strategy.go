@@ -27,7 +27,7 @@ var All = []Strategy{
 	{Name: "guard", expand: guardBy},
 	{Name: "atomic", build: atomically},
 	{Name: "once", build: once},
-	{Name: "mutex", build: mutex},
+	{Name: "mutex", expand: newMutex},
 }
 
 // For lists the strategies for a variable, in the order in which they are tried.
@@ -110,7 +110,8 @@ type Patch struct {
 // the lock or the sync.Once if there is one, and how many reads are left as they
 // were.
 func (p *Problem) claim(kind validate.Kind, class string, left int) validate.Claim {
-	c := validate.Claim{Kind: kind, Lock: class, Left: left, Variable: p.Claimed()}
+	c := validate.Claim{Kind: kind, Lock: class, Left: left, Variable: p.Claimed(),
+		Within: p.Variable.Within}
 	if _, isLocal := strings.CutPrefix(class, source.LocalClass); isLocal {
 		c.Lock = source.Short(class)
 	}

@@ -7,6 +7,8 @@ import (
 	"go/token"
 	"slices"
 
+	"golang.org/x/tools/go/ssa"
+
 	"github.com/interlock-go/interlock/patchgen/internal/edit"
 	"github.com/interlock-go/interlock/patchgen/internal/source"
 	"github.com/interlock-go/interlock/patchgen/internal/validate"
@@ -83,7 +85,11 @@ func (p *Problem) holdThroughout(edits *edit.Edits, f *source.Function, class st
 	if len(ops) == 0 {
 		return false, nil
 	}
-	if why := p.reasonApart(f, class, ops); why != "" {
+	own := map[*ast.CallExpr]bool{}
+	for _, op := range ops {
+		own[op.Call] = true
+	}
+	if why := p.reasonApart(f, class, own, nil); why != "" {
 		return false, fmt.Errorf("%s %s", f.Name(), why)
 	}
 	// One object, whose lock can be named where f starts.
@@ -133,9 +139,10 @@ func (p *Problem) holdThroughout(edits *edit.Edits, f *source.Function, class st
 	return true, nil
 }
 
-// reasonApart returns why the body of f cannot be held as a whole, operations on the lock and calls that others make
-// under a lock of the class apart.
-func (p *Problem) reasonApart(f *source.Function, class string, ops []source.LockOp) (why string) {
+// reasonApart returns why the body of f cannot be held as a whole, except its own calls and those that others make
+// under a lock of the class. Some functions take the lock once the patch is made.
+func (p *Problem) reasonApart(f *source.Function, class string, own map[*ast.CallExpr]bool,
+	takes map[*ssa.Function]bool) (why string) {
 	ast.Inspect(f.Body, func(n ast.Node) bool {
 		if why != "" {
 			return false
@@ -146,11 +153,13 @@ func (p *Problem) reasonApart(f *source.Function, class string, ops []source.Loc
 		case *ast.FuncLit:
 			return f.File.RunsAt(f.File.Module.FunctionAt(n)) != nil
 		case *ast.CallExpr:
-			if slices.ContainsFunc(ops, func(op source.LockOp) bool { return op.Call == n }) {
-				return false
-			}
-			if callee := f.File.Callee(n); callee == nil || !p.Facts.IsHeldAround(callee, class) {
-				why = p.Facts.CallReason(f.File, n, nil)
+			callee := f.File.Callee(n)
+			switch {
+			case own[n]:
+			case callee == nil || !p.Facts.IsHeldAround(callee, class):
+				why = p.Facts.CallReason(f.File, n, takes)
+			case slices.ContainsFunc(p.Facts.Runs(f.File, n), func(fn *ssa.Function) bool { return takes[fn] }):
+				why = "calls " + f.File.Text(n.Fun) + ", which takes the lock"
 			}
 		case *ast.ForStmt:
 			// for !x.ready {}: others need the lock to change that
@@ -194,83 +203,17 @@ func (p *Problem) guardEntries(class string, need []*source.Access) (*Patch, err
 		return known && held.Surely && (!held.ReadOnly || !a.Mode.Writes())
 	})
 	open, left, notes := p.reachable(open, lock)
-	// Who comes to them without the lock, and whether to write.
-	writes := map[*source.Function]bool{}
-	var entries []*source.Function
-	for _, a := range open {
-		from, err := p.entriesOf(a.Function, class, map[*source.Function]bool{})
-		if err != nil {
-			return nil, err
-		}
-		for _, f := range from {
-			if _, seen := writes[f]; !seen {
-				entries = append(entries, f)
-			}
-			writes[f] = writes[f] || a.Mode.Writes()
-		}
-	}
-	if len(entries) == 0 {
+	if len(open) == 0 {
 		return nil, ErrNoVariant
 	}
-	edits := edit.New()
-	for _, f := range entries {
-		text, err := p.lockAtStart(f, class, lock)
-		if err != nil {
-			return nil, err
-		}
-		mode := ""
-		if lock.hasRLock && !writes[f] {
-			mode = "R"
-		}
-		edits.Before(f.File, f.Body.List[0], func() string {
-			return fmt.Sprintf("%s.%sLock()\ndefer %s.%sUnlock()", text, mode, text, mode)
-		})
+	edits, err := p.takeAtStart(open, lock, false)
+	if err != nil {
+		return nil, err
 	}
 	p.nameGuarded(edits, lock)
 	out := &Patch{Notes: notes, Claim: p.claim(validate.Guarded, class, left)}
 	out.Files, err = edits.Files()
 	return out, err
-}
-
-// entriesOf lists the functions through which f is reached without a lock of the class: f itself if nobody calls it
-// with one, else those of its callers that hold none. An object that the caller has just made needs none.
-func (p *Problem) entriesOf(f *source.Function, class string, seen map[*source.Function]bool) ([]*source.Function,
-	error) {
-	if f == nil || f.Outer != nil {
-		return nil, errors.New("an access is in a function literal, which may run at another time")
-	}
-	if seen[f] {
-		return nil, nil
-	}
-	seen[f] = true
-	// Who calls it with the lock, and who without.
-	calls, asValue := p.Module.References(f)
-	var without []source.Call
-	isLocked := false
-	for _, call := range calls {
-		switch {
-		case call.In == nil || call.In.File.Test:
-		case !call.IsGo() && p.Facts.MayHold(call.In.File, call.Expr, class):
-			isLocked = true
-		case !p.isOnFresh(f, call):
-			without = append(without, call)
-		}
-	}
-	switch {
-	case !isLocked:
-		return []*source.Function{f}, nil
-	case asValue || f.Object.Exported():
-		return nil, fmt.Errorf("%s is called with the lock, and others may call it without", f.Name())
-	}
-	var entries []*source.Function
-	for _, call := range without {
-		more, err := p.entriesOf(call.In, class, seen)
-		if err != nil {
-			return nil, err
-		}
-		entries = append(entries, more...)
-	}
-	return entries, nil
 }
 
 // isOnFresh reports whether a call of the method f is on an object that its caller has just made.
@@ -281,39 +224,4 @@ func (p *Problem) isOnFresh(f *source.Function, call source.Call) bool {
 	}
 	root, _ := call.In.File.RootOf(args[0])
 	return root != nil && call.In.File.Allocated(root)
-}
-
-// lockAtStart writes the lock as it is reached where f starts, and refuses an f that uses it already, or that may block
-// in other ways than under the lock elsewhere.
-func (p *Problem) lockAtStart(f *source.Function, class string, lock *knownLock) (text string, err error) {
-	var ops []source.LockOp
-	f.EachCall(func(call *ast.CallExpr) {
-		if op, ok := f.File.LockOp(call); ok && op.Path.Class == class {
-			ops = append(ops, op)
-		}
-	})
-	if len(ops) > 0 {
-		return "", ErrNoVariant
-	}
-	if why := p.reasonApart(f, class, nil); why != "" {
-		return "", fmt.Errorf("%s %s", f.Name(), why)
-	}
-	// A package variable, or a field of a parameter.
-	if lock.owner == nil && lock.local == nil && f.File.Package.Path == lock.pkg.Path() {
-		return lock.field, nil
-	}
-	for _, obj := range f.Params() {
-		if obj == nil || obj.Name() == "_" || !source.SameNamed(source.Named(obj.Type()), lock.owner) ||
-			!source.IsPointer(obj.Type()) {
-			continue
-		}
-		if text != "" {
-			return "", fmt.Errorf("%s: which lock is meant is not known", f.Name())
-		}
-		text = lock.sourceOf(obj.Name())
-	}
-	if text == "" {
-		return "", fmt.Errorf("the lock has no name where %s starts", f.Name())
-	}
-	return text, nil
 }

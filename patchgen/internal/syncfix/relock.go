@@ -139,11 +139,7 @@ func (r *relocking) replaceCall(file *source.File, call *ast.CallExpr, callee *s
 	if err != nil {
 		return err
 	}
-	fun := ast.Unparen(call.Fun)
-	if sel, ok := fun.(*ast.SelectorExpr); ok {
-		fun = sel.Sel
-	}
-	r.edits.Replace(file, fun, name)
+	strategy.CallTwin(r.edits, file, call, name)
 	return nil
 }
 

@@ -86,6 +86,8 @@ type Claim struct {
 	Tested string
 	// Flag is the field that is set where Variable, a channel, is closed.
 	Flag string
+	// Within: the object that Variable refers to is part of it.
+	Within bool
 	// Also are further variables that the patch protects as it does Variable.
 	Also []Variable
 	// Neighbors are variables for which the goroutines that race for Variable race too: see [Validator.Neighbors].
@@ -128,11 +130,12 @@ func (v *Validator) Check(after *session.Snapshot, claim Claim) []*Refusal {
 	j.usedInStep()
 	j.noRaceBeside()
 	j.copied()
+	j.lockMade()
 	j.reflected()
 	j.stale()
 	j.leftBeside()
 	for _, also := range claim.Also {
-		claim.Variable = also
+		claim.Variable, claim.Within = also, false
 		j.old, j.now = newSide(v.original, claim), newSide(j.now.state, claim)
 		if claim.Kind == Atomic {
 			j.atomicOnly()
@@ -282,7 +285,7 @@ func nameOf(decl *ast.FuncDecl) *ast.Ident {
 	return decl.Name
 }
 
-// isVariable reports whether v is the address of the claim's variable.
+// isVariable reports whether v is the address of the claim's variable, or refers to the object that it is within.
 func (s *side) isVariable(p *session.Package) func(ssa.Value) bool {
 	want := s.claim.Variable
 	if want.Func != "" {
@@ -306,6 +309,10 @@ func (s *side) isVariable(p *session.Package) func(ssa.Value) bool {
 			if v.Name() != want.Name {
 				return false
 			}
+		// w.out of a struct value w: the object behind it
+		case *ssa.Field:
+			st, _ := v.X.Type().Underlying().(*types.Struct)
+			return s.claim.Within && st.Field(v.Field).Name() == want.Name && isNamed(v.X.Type(), want.Package, want.Type)
 		default:
 			return false
 		}

@@ -46,7 +46,7 @@ func (s *side) uses() []use {
 				}
 			}
 			for _, x := range s.touches(t, instr) {
-				if x.level == 0 || x.level == 1 && deep {
+				if x.level == 0 || x.level == 1 && deep || s.claim.Within {
 					add(use{touch: x, base: baseOf(x.root), pkg: p, fn: fn, instr: instr, locks: st})
 				}
 			}
@@ -56,7 +56,7 @@ func (s *side) uses() []use {
 			}
 		})
 	}
-	return list
+	return s.withoutHandle(list)
 }
 
 // eachMentioning is each for the functions that come to the variable, and the
@@ -150,9 +150,9 @@ func isAsynchronous(instr ssa.Instruction) bool {
 }
 
 // isDeep reports whether what the variable refers to belongs to it: the entries
-// of a map, and the elements of a slice that are assigned in place.
+// of a map, the elements of a slice that are assigned in place, and an object that the claim counts in.
 func (s *side) isDeep() bool {
-	deep := false
+	deep := s.claim.Within
 	for _, p := range s.packages() {
 		isVariable := s.isVariable(p)
 		s.eachMentioning(p, func(_ *ssa.Function, instr ssa.Instruction, _ *lockset.State) {
@@ -178,17 +178,21 @@ func (s *side) isExempt(u use) bool {
 	if u.pkg.Calls.Roles(u.fn).OnlyInit() {
 		return true
 	}
-	if base := u.base; base != nil && u.pkg.Owners.Proven().Of(base, u.instr) == ownership.Fresh {
+	isCopy := s.claim.Within && !u.whole && isCopyOfStruct(u.base) // what it refers to is not new
+	if base := u.base; base != nil && !isCopy && u.pkg.Owners.Proven().Of(base, u.instr) == ownership.Fresh {
 		return true
 	}
 	alloc, isLocal := u.root.(*ssa.Alloc)
 	return isLocal && u.fn == alloc.Parent() && !sharedBefore(u.pkg, alloc, u.instr)
 }
 
-// baseOf returns the address of the struct that a field belongs to; nil for
+// baseOf returns the address of the struct that a field belongs to, or the struct value; nil for
 // other variables.
 func baseOf(root ssa.Value) ssa.Value {
-	if f, ok := root.(*ssa.FieldAddr); ok {
+	switch f := root.(type) {
+	case *ssa.FieldAddr:
+		return f.X
+	case *ssa.Field:
 		return f.X
 	}
 	return nil
@@ -344,6 +348,7 @@ func (j *judge) covered() {
 		j.refuseUse(u, p)
 	}
 	j.aliases()
+	j.partsUsedBehind()
 }
 
 // canLock reports whether a package can name the claim's lock.

@@ -11,7 +11,8 @@
 //
 //	covered     every access of the variable is made under the lock of the same
 //	            object, a write under its write side. What the variable's map or
-//	            slice holds belongs to it. Where the lock belongs to another
+//	            slice holds belongs to it; for a race within an object that has no lock, that
+//	            object does, with what its methods return of it. Where the lock belongs to another
 //	            type, the owner of the object, any lock of its class counts,
 //	            unless the path to the object leads through an owner: then it
 //	            has to be that one's.
@@ -50,6 +51,7 @@
 //
 //	copied      no value is copied of a struct to which the patch adds a lock or an atomic
 //	            nor is it handed to reflection, which would find the fields that the patch adds
+//	made        each struct to which the patch adds a pointer to a lock has one where it is made
 //	waits       no loop sends to the entries of a copy, of which others may have been removed since
 //	left        the functions that it changes do not the same to another field: a write without a lock that an
 //	            exported function uses too, or a read in the same statement without the lock of its writers

@@ -66,6 +66,14 @@ var golden = map[string]string{
 	"guard_all_locked":            "guarded account.sum account.mu",
 	"guard_argument":              "guarded clock.now clock.mu",
 	"guard_callback":              "guarded node.value node.mu",
+	"guard_calls_outer":           "guarded window.n conn.mu",
+	"guard_calls_stripes":         "guarded part.n table.locks",
+	"guard_reentry":               "guarded table.size table.mu",
+	"guard_twin":                  "guarded Quota.used Quota.mu",
+	"guard_within":                "guarded log.buf log.mu within",
+	"mutex_twin":                  "guarded Set.items Set.itemsMu",
+	"mutex_within":                "guarded cache.order cache.orderMu within",
+	"mutex_within_copied":         "guarded wrapper.List wrapper.listMu within",
 	"guard_cancel":                "guarded machine.state machine.mu",
 	"guard_behind_loop":           "guarded bus.subs bus.mu",
 	"guard_beside":                "guarded stats.hits stats.mu",
@@ -336,6 +344,8 @@ func claimOf(t *testing.T, pkg, text string) validate.Claim {
 	if len(words) > 3 && words[3] != raced {
 		if name, ok := strings.CutPrefix(words[3], "tested="); ok {
 			c.Tested = name
+		} else if words[3] == "within" {
+			c.Within = true
 		} else if name, ok := strings.CutPrefix(words[3], "flag="); ok {
 			c.Flag = name
 		} else if _, err := fmt.Sscanf(words[3], "left=%d", &c.Left); err != nil {
