@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"flag"
+	"fmt"
 	"maps"
 	"os"
 	"os/exec"
@@ -41,7 +42,8 @@ var updateGolden = flag.Bool("update", false, "write the diffs that come out int
 // them. A digit behind race is the number of the finding in its group, `first`
 // behind the name puts the access first, `in stats` says that the access is of the
 // struct stats as a whole, `beside x` that the
-// finding is on x and names this one too, and `under t.mu` at the end names a lock
+// finding is on x and names this one too, `calls f` that a function of another module accesses what has no name, and
+// `under t.mu` at the end names a lock
 // that is held there, as further places of one finding need it. An edge in the order of locks is
 // marked by `// edge since: T.mu` and then `// edge takes: U.mu`, the halves of
 // an atomic section by `// section entry: x.m[k]` and `// section end: x.m`, those that a callee makes also by
@@ -231,7 +233,7 @@ func (c *fixCase) draft(t *testing.T, m *Module, root string) {
 
 var (
 	mark = regexp.MustCompile(`// race(\d?): (` + strings.Join(modeNames(), "|") +
-		`) ([\w\[\]]+)( first)?(?: in \w+)?(?: beside (\w+))?(?: under (.+))?$`)
+		`) ([\w\[\]]+)( first)?(?: in \w+)?(?: beside (\w+))?(?: under (.+?))?(?: calls (\w+))?$`)
 	sectionMark = regexp.MustCompile(`// section (entry|end)( call)?: (\S+)`)
 	wholeMark   = regexp.MustCompile(`// race.* in (\w+)`)
 	edgeMark    = regexp.MustCompile(`// edge (since|takes): (\S+)`)
@@ -327,6 +329,11 @@ func (c *fixCase) findings(t *testing.T, root string) []*finding.Finding {
 			}
 			if m[6] != "" {
 				access.Locks = []string{m[6]}
+			}
+			if m[7] != "" {
+				f.Variable.Name, access.Column = fmt.Sprintf("memory accessed at a.go:%d", i+1), 0
+				access.Goroutine = &finding.Goroutine{Stack: []finding.Frame{
+					{Function: "other.(*T)." + m[7], File: "/src/other.go", Line: 1}, {Function: "a.f", File: at.File, Line: i + 1}}}
 			}
 			if m[4] != "" {
 				f.Accesses = slices.Insert(f.Accesses, 0, access)

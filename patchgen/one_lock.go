@@ -20,7 +20,7 @@ func (in Input) others(p *strategy.Problem) (list []validate.Variable) {
 		v := validate.Variable{Package: f.Variable.Package, Type: f.Variable.Type,
 			Name: strings.TrimSuffix(f.Variable.Name[strings.LastIndexByte(f.Variable.Name, '.')+1:], "[]")}
 		isRace := f.Status == finding.Confirmed && f.Code.IsDataRace() && v.Type != "" && p.Variable.Function == nil
-		if isRace && v != p.Claimed() && !slices.Contains(list, v) {
+		if isRace && v != p.Claimed() && !p.Variable.Holds(v.Package, v.Type) && !slices.Contains(list, v) {
 			list = append(list, v)
 		}
 	}

@@ -167,6 +167,9 @@ func LocksItself(pkg string) bool { return packageFacts(pkg)[""].hasProperty(loc
 // OnlyKeeps reports whether the package's functions hold, count or return their arguments, and write to none of them.
 func OnlyKeeps(pkg string) bool { return packageFacts(pkg)[""].hasProperty(onlyKeeps) }
 
+// CallsNoMethod reports whether a function stores or compares its arguments, and calls no methods of theirs.
+func CallsNoMethod(fn *types.Func) bool { return factsOf(fn).hasProperty(callsNoMethod) }
+
 // calledBack are methods that functions of [NeverWaits] call on their arguments.
 var calledBack = []string{"Len", "Less", "Swap", "Push", "Pop", "String", "Error", "Format", "GoString", "LogValue",
 	"MarshalJSON", "UnmarshalJSON", "MarshalText", "UnmarshalText"}

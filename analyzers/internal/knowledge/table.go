@@ -30,6 +30,8 @@ const (
 	ownCode
 	// callsByName: may call any exported method of an argument.
 	callsByName
+	// callsNoMethod: stores or compares its arguments, and calls no methods of theirs.
+	callsNoMethod
 	// runsCallback: calls the functions that it is handed before it returns, in the same goroutine.
 	runsCallback
 	// startsCallback: another goroutine calls the functions that it is handed.
@@ -79,8 +81,8 @@ var library = []row{
 	{pkg: "cmp", is: pure | argumentsListed},
 
 	{pkg: "container/heap", is: pure&^(noEffect|keepsNothing) | onlyKeeps},
-	{pkg: "container/list", is: pure&^(noEffect|keepsNothing) | onlyKeeps},
-	{pkg: "container/ring", is: pure&^(noEffect|keepsNothing) | onlyKeeps},
+	{pkg: "container/list", is: pure&^(noEffect|keepsNothing) | onlyKeeps | callsNoMethod},
+	{pkg: "container/ring", is: pure&^(noEffect|keepsNothing) | onlyKeeps | callsNoMethod},
 
 	{pkg: "context", is: ordersNothing | noEffect | argumentsListed | onlyKeeps | locksItself | lasting | ownCode},
 	{pkg: "context", names: "AfterFunc", is: startsCallback},
@@ -205,7 +207,7 @@ var library = []row{
 	{pkg: "sync", is: noEffect | neverWaits | onlyKeeps | locksItself | lasting | assemblyComputes},
 	{pkg: "sync", names: "OnceFunc OnceValue OnceValues *.Lock *.RLock *.Wait Pool.Get", not: neverWaits},
 	{pkg: "sync", names: "Once.Do", is: runsCallback, not: neverWaits},
-	{pkg: "sync", names: "Map.*", is: handsOverNothing},
+	{pkg: "sync", names: "Map.*", is: handsOverNothing | callsNoMethod},
 	{pkg: "sync", names: "Map.Range", is: handsOverNothing | runsCallback, not: neverWaits},
 	{pkg: "sync", names: "WaitGroup.Go", is: startsCallback, not: neverWaits},
 

@@ -8,6 +8,7 @@ import (
 
 	"golang.org/x/tools/go/ssa"
 
+	"github.com/interlock-go/interlock/analyzers/internal/knowledge"
 	"github.com/interlock-go/interlock/analyzers/pass/ir"
 )
 
@@ -95,6 +96,9 @@ func (c *Conservative) reachedMethods(fn *ssa.Function, v ssa.Value) []*ssa.Func
 	byName := callsByName(fn)
 	known, unknown := c.asked, c.asked
 	switch {
+	// A list keeps values of any type as they are.
+	case obj != nil && knowledge.CallsNoMethod(obj):
+		return nil
 	// A template, or reflect, calls any exported method; a library of another module may, by interfaces of its own.
 	case byName:
 		known, unknown = c.exported, c.exported

@@ -35,6 +35,9 @@ func (f *Facts) Trusting() *Facts {
 	return &t
 }
 
+// Trusts reports whether code that is not known is taken for harmless.
+func (f *Facts) Trusts() bool { return f.trusting }
+
 // New returns the facts of a state of a module.
 func New(s *session.Snapshot) *Facts {
 	f := &Facts{Snapshot: s, packages: map[*ssa.Program]*session.Package{}, files: map[*source.File]*code{},

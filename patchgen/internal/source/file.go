@@ -230,8 +230,8 @@ func (file *File) VariableOf(e ast.Expr) (ast.Expr, *types.Var) {
 	return nil, nil
 }
 
-// NameOf returns the identifier that names what e denotes: that of a selector, and of the list or function whose element
-// or result it is.
+// NameOf returns the identifier that names what e denotes: that of a selector, and of the list or function
+// whose element or result it is.
 func NameOf(e ast.Expr) *ast.Ident {
 	switch e := e.(type) {
 	case *ast.Ident:

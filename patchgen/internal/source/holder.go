@@ -39,8 +39,8 @@ func (m *Module) heldIn(group []*finding.Finding) []named {
 	return nil
 }
 
-// operandsOn lists the operands of the call by which an access left the module that are fields or package variables, the
-// innermost first.
+// operandsOn lists the operands of the call by which an access left the module that are fields or package
+// variables, the innermost first.
 func (m *Module) operandsOn(a finding.Access) []named {
 	if a.Goroutine == nil {
 		return nil
@@ -58,8 +58,8 @@ func (m *Module) operandsOn(a finding.Access) []named {
 	return nil
 }
 
-// operandsOf returns the operand of the one call of a method on a line, if it is a field or package variable, behind the
-// embedded field through which the operand has the method.
+// operandsOf returns the operand of the one call of a method on a line, if it is a field or package variable,
+// behind the embedded field through which the operand has the method.
 func (file *File) operandsOf(method string, line int) (list []named) {
 	calls := 0
 	ast.Inspect(file.Syntax, func(n ast.Node) bool {

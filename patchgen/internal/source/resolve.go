@@ -20,13 +20,16 @@ func (m *Module) Resolve(group []*finding.Finding) (*Variable, error) {
 		return nil, errors.New("no finding given")
 	}
 	found, others, err := m.places(group)
+	if err == nil && len(found) == 0 {
+		err = errors.New("the findings name no access")
+	}
 	isHeld := false
 	if err != nil {
 		held := m.heldIn(group)
 		if held == nil {
 			return nil, err
 		}
-		found, isHeld = held, true
+		found, others, isHeld = held, nil, true
 	}
 	liftFields(found)
 	var t *Variable
@@ -41,9 +44,6 @@ func (m *Module) Resolve(group []*finding.Finding) (*Variable, error) {
 		exprs = append(exprs, x.expr)
 		deep = deep || x.elements
 	}
-	if t == nil {
-		return nil, errors.New("the findings name no access")
-	}
 	// What a patch protects may be the field that holds the map.
 	t = m.fieldOfMap(t)
 	slices.Sort(others)
@@ -56,8 +56,8 @@ func (m *Module) Resolve(group []*finding.Finding) (*Variable, error) {
 	return t, nil
 }
 
-// places finds the accesses that findings name, and further variables that they name beside it. Each access has to stand
-// in the source: of one variable, or by its own words of another one.
+// places finds the accesses that findings name, and further variables that they name beside it. Each access has to
+// stand in the source: of one variable, or by its own words of another one.
 func (m *Module) places(group []*finding.Finding) (found []named, others []string, err error) {
 	for _, f := range group {
 		name, elements := strings.CutSuffix(lastName(f.Variable.Name), "[]")

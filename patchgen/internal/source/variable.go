@@ -55,6 +55,13 @@ func (t *Variable) Place() (function string, nth int) {
 	return f.Object.FullName(), nth
 }
 
+// Holds reports whether the variable is a struct of a type, so that its fields are parts of it.
+func (t *Variable) Holds(pkg, typ string) bool {
+	n := Named(t.Object.Type())
+	_, isStruct := t.Object.Type().Underlying().(*types.Struct)
+	return isStruct && n != nil && n.Obj().Pkg() != nil && n.Obj().Pkg().Path() == pkg && finding.TypeName(n.Obj()) == typ
+}
+
 // String names the variable in reasons.
 func (t *Variable) String() string {
 	if t.Owner != nil {

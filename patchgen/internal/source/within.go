@@ -37,8 +37,9 @@ func (m *Module) isRacedWithin(t *Variable, group []*finding.Finding, found []na
 	return writes
 }
 
-// lookWithin makes an access one of the object that the variable refers to, where it is one: a call with it, or an access of
-// a field behind it. Else it stays one of the variable, which hands the object on where it is neither set nor compared.
+// lookWithin makes an access one of the object that the variable refers to, where it is one: a call with it, or an
+// access of a field behind it. Else it stays one of the variable, which hands the object on where it is neither set
+// nor compared.
 func (a *Access) lookWithin() {
 	file := a.File
 	var e ast.Node = a.Expr
@@ -48,11 +49,13 @@ func (a *Access) lookWithin() {
 		case *ast.ParenExpr, *ast.StarExpr:
 			e = p
 			continue
+		// f(&x.buf)
 		case *ast.UnaryExpr:
 			if _, lent := file.Parents[p].(*ast.CallExpr); lent {
 				e = p
 				continue
 			}
+		// x.f.g, or the call x.f.M()
 		case *ast.SelectorExpr:
 			sel := file.Package.Info.Selections[p]
 			if sel != nil && sel.Kind() == types.FieldVal {
@@ -63,6 +66,7 @@ func (a *Access) lookWithin() {
 				a.Mode, a.Whole, a.Call = file.modeOfMethod(call), call, call
 				return
 			}
+		// f(x.f)
 		case *ast.CallExpr:
 			if p.Fun != e {
 				a.Mode, a.Whole, a.Call = file.modeOfLending(p), p, p

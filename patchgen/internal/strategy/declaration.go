@@ -52,12 +52,12 @@ func (p *Problem) declareLock(edits *edit.Edits, name string) error {
 	switch n := p.declNode(file, id).(type) {
 	case *ast.Field:
 		if p.Variable.Function == nil {
-			if err := p.nameFields(edits); err != nil {
-				return err
-			}
 			if p.byPointer {
 				p.setInLiterals(edits, name)
 				pkg = "*" + pkg
+			}
+			if err := p.nameFields(edits); err != nil {
+				return err
 			}
 			edits.Before(file, withDoc(n, n.Doc), func() string { return name + " " + pkg + ".Mutex" + guards })
 			return nil
@@ -102,7 +102,8 @@ func (p *Problem) setInLiterals(edits *edit.Edits, name string) {
 		for _, file := range q.Files {
 			ast.Inspect(file.Syntax, func(n ast.Node) bool {
 				lit, ok := n.(*ast.CompositeLit)
-				if !ok || source.IsPointer(file.TypeOf(lit)) || !source.SameNamed(source.Named(file.TypeOf(lit)), p.Variable.Owner) {
+				if !ok || source.IsPointer(file.TypeOf(lit)) ||
+					!source.SameNamed(source.Named(file.TypeOf(lit)), p.Variable.Owner) {
 					return true
 				}
 				field := name + ": new(" + edits.AddImport(file, "sync") + ".Mutex)"

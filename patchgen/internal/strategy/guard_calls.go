@@ -75,11 +75,13 @@ func (c *callsAround) find(f *source.Function, mode source.Mode, depth int) erro
 		return nil
 	}
 	c.seen[f] = true
+	// All of its callers have to be known.
 	p := c.lock.problem
 	calls, asValue := p.Module.References(f)
 	if asValue || len(calls) == 0 || depth == mostCallers {
 		return fmt.Errorf("who calls %s is not known", f.Name())
 	}
+	// Each takes the lock around the call, or is asked for its own callers.
 	for _, call := range calls {
 		switch {
 		case call.In == nil:

@@ -219,8 +219,8 @@ func (k *knownLock) backPointer(t types.Type) string {
 	return name
 }
 
-// param returns the one receiver or parameter of a function that is the lock's owner, by pointer unless the lock is one;
-// nil if there is none.
+// param returns the one receiver or parameter of a function that is the lock's owner, by pointer unless the lock is
+// one; nil if there is none.
 func (k *knownLock) param(f *source.Function) (found types.Object) {
 	for _, obj := range f.Params() {
 		if obj == nil || obj.Name() == "_" || !source.SameNamed(source.Named(obj.Type()), k.owner) ||

@@ -15,8 +15,8 @@ import (
 	"github.com/interlock-go/interlock/patchgen/internal/source"
 )
 
-// newMutex lists the ways to take a new mutex: around the accesses, and by whole functions. Where the second is less, or
-// the first leaves steps apart, it comes first.
+// newMutex lists the ways to take a new mutex: around the accesses, and by whole functions. Where the second is less,
+// or the first leaves steps apart, it comes first.
 func newMutex(p *Problem) []Strategy {
 	return []Strategy{
 		{Name: "mutex", build: func(p *Problem) (*Patch, error) {

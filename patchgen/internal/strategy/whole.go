@@ -77,17 +77,14 @@ func (p *Problem) guardWhole(class string, need []*source.Access) (*Patch, error
 func (p *Problem) holdThroughout(edits *edit.Edits, f *source.Function, class string, lock *knownLock,
 	open []*source.Access) (ok bool, err error) {
 	var ops []source.LockOp
+	own := map[*ast.CallExpr]bool{}
 	f.EachCall(func(call *ast.CallExpr) {
 		if op, ok := f.File.LockOp(call); ok && op.Path.Class == class {
-			ops = append(ops, op)
+			ops, own[call] = append(ops, op), true
 		}
 	})
 	if len(ops) == 0 {
 		return false, nil
-	}
-	own := map[*ast.CallExpr]bool{}
-	for _, op := range ops {
-		own[op.Call] = true
 	}
 	if why := p.reasonApart(f, class, own, nil); why != "" {
 		return false, fmt.Errorf("%s %s", f.Name(), why)

@@ -11,8 +11,8 @@ import (
 )
 
 // isOfOtherSide reports whether an access calls a method of the other side of a connection than those that findings
-// name. A connection of another module may be used by one reader and one writer at a time; a lock for both would let the
-// writers wait for the next message.
+// name. A connection of another module may be used by one reader and one writer at a time; a lock for both would let
+// the writers wait for the next message.
 //
 //	c.ws.NextWriter(1)	// named, as c.ws.WriteMessage
 //	c.ws.ReadMessage()
@@ -28,7 +28,7 @@ func (p *Problem) isOfOtherSide(a *source.Access) bool {
 	return true
 }
 
-// sides are the words in names of methods by which the two sides of a connection are told apart.
+// sides are the words in names of methods that stand for one side of a connection each.
 var sides = [][]string{{"Read", "Recv", "Receive"}, {"Write", "Send", "Flush"}}
 
 // sideOf returns the side that a method is for, -1 for one that may be for any.

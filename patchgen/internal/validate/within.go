@@ -10,8 +10,8 @@ import (
 	"github.com/interlock-go/interlock/analyzers/pass/lockset"
 )
 
-// partsUsedBehind doubts a patch that guards the object to which the variable refers, where a call with the object returns
-// what may be a part of it, and that is used without the lock.
+// partsUsedBehind doubts a patch that guards the object to which the variable refers, where a call with the object
+// returns what may be a part of it, and that is used without the lock.
 //
 //	c.mu.Lock()
 //	e := c.order.Front()
@@ -40,7 +40,8 @@ func (j *judge) partsUsedBehind() {
 			if v == nil {
 				return
 			}
-			u := use{base: baseOf(parts[v]), pkg: p, fn: fn, instr: instr, locks: st, touch: touch{origin: origin{root: parts[v]}}}
+			u := use{touch: touch{origin: origin{root: parts[v]}}, base: baseOf(parts[v]), pkg: p, fn: fn, instr: instr,
+				locks: st}
 			if !j.now.isExempt(u) && (j.now.protectionOf(u) < wrongMode || leavesLock(instr, st)) {
 				j.doubt(place{p, instr}, finding.Heavy, "covered", stillRace,
 					"a part of %s is used at %s without the lock", j.now.claim.Variable, at(p, instr))
@@ -64,7 +65,8 @@ func (s *side) withoutHandle(list []use) []use {
 		_, isValue := u.root.(*ssa.Field)
 		return u.level == 0 && !isValue
 	}
-	if !s.claim.Within || !s.isReference() || slices.ContainsFunc(list, func(u use) bool { return u.write && isHandle(u) }) {
+	isSet := slices.ContainsFunc(list, func(u use) bool { return u.write && isHandle(u) })
+	if !s.claim.Within || !s.isReference() || isSet {
 		return list
 	}
 	return slices.DeleteFunc(list, isHandle)
