@@ -1,6 +1,7 @@
 package syncfix
 
 import (
+	"errors"
 	"fmt"
 	"go/ast"
 	"go/token"
@@ -36,6 +37,17 @@ func drain(p *Problem) (*strategy.Patch, error) {
 	if err != nil {
 		return nil, err
 	}
+	var doubts []finding.Doubt
+	for _, call := range reader.handed {
+		text := fmt.Sprintf("%s: if %s keeps %s, what is drained is missing there", reader.file.At(call),
+			reader.file.Text(call.Fun), reader.channel.Name())
+		if !p.Bold {
+			return nil, errors.New(text)
+		}
+		doubts = append(doubts, finding.Doubt{Obligation: "maker", Weight: finding.Light, File: reader.file.Path,
+			Line: reader.file.Line(call.Pos()), Text: text})
+		break // one is enough to look there
+	}
 	edits := edit.New()
 	edits.After(reader.file, reader.start, func() string {
 		return fmt.Sprintf("defer func() {\n\tfor range %s {\n\t}\n}()", reader.channel.Name())
@@ -45,7 +57,7 @@ func drain(p *Problem) (*strategy.Patch, error) {
 	claim := validate.Claim{Kind: validate.Drained,
 		Variable: validate.Variable{Package: reader.file.Package.Path, Name: v.Name}}
 	claim.Variable.Func, claim.Variable.Nth = v.Place()
-	return &strategy.Patch{Files: files, Claim: claim}, err
+	return &strategy.Patch{Files: files, Claim: claim, Doubts: doubts}, err
 }
 
 // reading is a function that receives what a goroutine sends that it starts.
@@ -55,7 +67,8 @@ type reading struct {
 	channel *types.Var // its local
 	start   *ast.GoStmt
 	sender  *source.Function
-	param   types.Object // the channel in the sender
+	param   types.Object    // the channel in the sender
+	handed  []*ast.CallExpr // calls that get the channel too
 }
 
 // readerOf returns the function that has started the goroutine which waits to send.
@@ -165,8 +178,16 @@ func (r *reading) readsAlone() error {
 		if r.start.Pos() <= id.Pos() && id.Pos() < r.start.End() {
 			return true // the goroutine's own
 		}
-		if isReceiveOf(r.file, id) && r.file.FunctionOf(id) == r.starter {
+		isOwn := r.file.FunctionOf(id) == r.starter
+		call, isArgument := r.file.Parents[id].(*ast.CallExpr)
+		switch {
+		case isOwn && isReceiveOf(r.file, id):
 			receives++
+			return true
+		// parseRest(tokens): it returns before the drain
+		case isOwn && isArgument && call.Fun != ast.Expr(id) && isOwnCall(r.file, call) == nil &&
+			!source.IsBuiltin(r.file, call, "close"):
+			r.handed = append(r.handed, call)
 			return true
 		}
 		err = fmt.Errorf("%s: %s is used in other ways than to receive from it", r.file.At(id), id.Name)

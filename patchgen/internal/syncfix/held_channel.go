@@ -43,13 +43,18 @@ func (p *Problem) held(file *source.File, e ast.Expr) (*heldChannel, error) {
 	if _, isChannel := obj.Type().Underlying().(*types.Chan); !isChannel {
 		return nil, strategy.NotMeant("%s: %s is no channel", file.At(e), file.Text(e))
 	}
-	c := &heldChannel{variable: p.Module.NewVariable(obj, file, e)}
-	for _, a := range p.Module.Accesses(c.variable) {
+	return p.operationsOn(p.Module.NewVariable(obj, file, e)), nil
+}
+
+// operationsOn lists the operations of the module on the channel that a variable holds.
+func (p *Problem) operationsOn(v *source.Variable) *heldChannel {
+	c := &heldChannel{variable: v}
+	for _, a := range p.Module.Accesses(v) {
 		if !a.File.Test {
 			c.add(a)
 		}
 	}
-	return c, nil
+	return c
 }
 
 // add notes what an access does with the channel.

@@ -33,11 +33,9 @@ func leaveOpen(p *Problem) (*strategy.Patch, error) {
 		return nil, err
 	}
 	// Who receives from it has to do without the close.
-	c := &heldChannel{variable: v}
-	for _, a := range p.Module.Accesses(v) {
-		if !a.File.Test {
-			c.add(a)
-		}
+	c := p.operationsOn(v)
+	if len(c.closes) == 0 {
+		c = p.handedFrom(c)
 	}
 	if err := c.mayStayOpen(); err != nil {
 		return nil, err
@@ -59,8 +57,36 @@ func leaveOpen(p *Problem) (*strategy.Patch, error) {
 	return &strategy.Patch{Files: files, Claim: validate.Claim{Kind: validate.LeftOpen, Variable: c.claimed(p)}}, err
 }
 
+// handedFrom returns the channel that is handed to a function which sets this one to it, where that is closed; else
+// this one.
+//
+//	newChannel(c.errs)	->	func newChannel(errs chan<- error) *channel { return &channel{errs: errs} }
+func (p *Problem) handedFrom(c *heldChannel) *heldChannel {
+	for _, a := range c.passed {
+		id, ok := setTo(a).(*ast.Ident)
+		if !ok || a.Function == nil || a.Function.Object == nil {
+			continue
+		}
+		i := slices.Index(a.Function.Params(), a.File.Package.Info.ObjectOf(id))
+		calls, _ := p.Module.References(a.Function)
+		for _, call := range calls {
+			args := a.Function.Arguments(call.Expr)
+			if i < 0 || i >= len(args) || call.In == nil {
+				continue
+			}
+			if of, err := p.held(call.In.File, args[i]); err == nil && len(of.closes) > 0 {
+				return of
+			}
+		}
+	}
+	return c
+}
+
 // mayStayOpen returns an error where somebody learns of the end by the close of the channel alone.
 func (c *heldChannel) mayStayOpen() error {
+	if len(c.closes) == 0 {
+		return fmt.Errorf("%s is closed under another name", c.variable)
+	}
 	if c.variable.Object.Exported() {
 		return fmt.Errorf("%s is exported: who receives from it elsewhere may need the close", c.variable)
 	}
