@@ -3,11 +3,13 @@ package main
 import (
 	"bytes"
 	"errors"
+	"flag"
 	"fmt"
 	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strconv"
 	"strings"
@@ -25,6 +27,10 @@ import (
 var binary, cache string
 
 func TestMain(m *testing.M) {
+	// Scripts wait for their commands, and those for each other, for a good half of their time.
+	if err := flag.Set("test.parallel", strconv.Itoa(runtime.GOMAXPROCS(0)+1)); err != nil {
+		panic(err)
+	}
 	testscript.Main(withBinary{m}, map[string]func(){"interlock": guard})
 }
 
