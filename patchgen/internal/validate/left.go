@@ -26,7 +26,7 @@ func (j *judge) leftBeside() {
 	if k := s.claim.Kind; s.claim.Variable.Type == "" || k != Guarded && k != Atomic && k != Once {
 		return
 	}
-	all := s.fields()
+	all, before := s.fields(), j.old.fields()
 	var known []Variable
 	known = append(known, s.claim.Variable)
 	known = append(known, s.claim.Also...)
@@ -39,7 +39,7 @@ func (j *judge) leftBeside() {
 			continue
 		}
 		i := slices.IndexFunc(all, func(b field) bool { return a.conflicts(b) })
-		if i < 0 || a.write && len(a.locks) > 0 || s.claim.HasPatch != nil && s.claim.HasPatch(v) {
+		if i < 0 || a.write && slices.ContainsFunc(before, a.wasHeld) || s.claim.HasPatch != nil && s.claim.HasPatch(v) {
 			continue
 		}
 		known = append(known, v)
@@ -72,6 +72,12 @@ func (a field) String() string {
 func (a field) conflicts(b field) bool {
 	return a.name == b.name && a.function != b.function && (a.write && b.exported || !a.write && b.write) &&
 		!haveCommonLock(a.locks, b.locks)
+}
+
+// wasHeld reports whether b, an access before the patch, is the write a under a lock: what comes under a lock only by
+// the patch is guarded by none.
+func (a field) wasHeld(b field) bool {
+	return b.write && a.name == b.name && a.function == b.function && len(b.locks) > 0
 }
 
 // fields lists the accesses to fields of the claim's type, with the locks that are held.

@@ -162,6 +162,7 @@ var golden = map[string]string{
 	"mutex_positional":            "guarded gauge.peak gauge.peakMu",
 	"once_positional":             "once conf.m conf.mOnce",
 	"mutex_lazy":                  "guarded client.conn client.connMu",
+	"mutex_other_build":           "guarded counter.n counter.nMu",
 	"mutex_nested":                "guarded tx.stats tx.statsMu",
 	"mutex_test_and_use":          "guarded runner.running runner.runningMu",
 	"once_field":                  "once Client.HTTPClient Client.httpClientOnce",
