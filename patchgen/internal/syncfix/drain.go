@@ -38,7 +38,8 @@ func drain(p *Problem) (*strategy.Patch, error) {
 		return nil, err
 	}
 	var doubts []finding.Doubt
-	for _, call := range reader.handed {
+	if len(reader.handed) > 0 {
+		call := reader.handed[0] // one is enough to look there
 		text := fmt.Sprintf("%s: if %s keeps %s, what is drained is missing there", reader.file.At(call),
 			reader.file.Text(call.Fun), reader.channel.Name())
 		if !p.Bold {
@@ -46,7 +47,6 @@ func drain(p *Problem) (*strategy.Patch, error) {
 		}
 		doubts = append(doubts, finding.Doubt{Obligation: "maker", Weight: finding.Light, File: reader.file.Path,
 			Line: reader.file.Line(call.Pos()), Text: text})
-		break // one is enough to look there
 	}
 	edits := edit.New()
 	edits.After(reader.file, reader.start, func() string {
