@@ -70,6 +70,11 @@ func TestGroupsMissOneLock(t *testing.T) {
 	}
 	suspected, other := race("c", "(*T).Set", "(*T).Get"), race("a", "(*T).Set", "(*T).Get")
 	suspected.Status, other.Variable.Type = finding.Suspected, "U"
+	global := func(name string, functions ...string) *finding.Finding {
+		f := race(name, functions...)
+		f.Variable.Type, f.Variable.Kind = "", "global"
+		return f
+	}
 	for _, test := range []struct {
 		name     string
 		findings []*finding.Finding
@@ -78,6 +83,8 @@ func TestGroupsMissOneLock(t *testing.T) {
 		{"two fields", []*finding.Finding{race("a", "(*T).Set", "(*T).Get"), race("b", "(*T).Get", "(*T).Set")}, []int{2}},
 		{"other functions", []*finding.Finding{race("a", "(*T).Set", "(*T).Get"), race("b", "(*T).Add", "(*T).Sum")},
 			[]int{1, 1}},
+		{"two package variables", []*finding.Finding{global("a", "Set", "Get"), global("b", "Set", "Get")}, []int{2}},
+		{"in other functions", []*finding.Finding{global("a", "Set", "Get"), global("b", "Set", "Sum")}, []int{1, 1}},
 		{"another type", []*finding.Finding{race("a", "(*T).Set", "(*T).Get"), other}, []int{1, 1}},
 		{"no run has shown one", []*finding.Finding{race("a", "(*T).Set", "(*T).Get"), suspected}, []int{1, 1}},
 		{"linked by the third", []*finding.Finding{race("a", "(*T).Set", "(*T).Get"), race("b", "(*T).Add", "(*T).Sum"),

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/interlock-go/interlock/analyzers/finding"
+	"github.com/interlock-go/interlock/patchgen/internal/source"
 	"github.com/interlock-go/interlock/patchgen/internal/strategy"
 	"github.com/interlock-go/interlock/patchgen/internal/validate"
 )
@@ -14,17 +15,25 @@ import (
 // ErrApart is the reason to correct the fields of a group one by one: see [Parts].
 var ErrApart = errors.New("each field is better corrected by itself")
 
-// others returns the fields of a group of races that miss one lock, except that of the problem.
+// others returns the fields, or variables of a package, of a group of races that miss one lock, except that of the
+// problem.
 func (in Input) others(p *strategy.Problem) (list []validate.Variable) {
 	for _, f := range in.Group {
-		v := validate.Variable{Package: f.Variable.Package, Type: f.Variable.Type,
-			Name: strings.TrimSuffix(f.Variable.Name[strings.LastIndexByte(f.Variable.Name, '.')+1:], "[]")}
-		isRace := f.Status == finding.Confirmed && f.Code.IsDataRace() && v.Type != "" && p.Variable.Function == nil
-		if isRace && v != p.Claimed() && !p.Variable.Holds(v.Package, v.Type) && !slices.Contains(list, v) {
+		name := f.Variable.Name[strings.LastIndexByte(f.Variable.Name, '.')+1:]
+		v := validate.Variable{Package: f.Variable.Package, Type: f.Variable.Type, Func: f.Variable.Function,
+			Name: strings.TrimSuffix(name, "[]")}
+		isRace := f.Status == finding.Confirmed && f.Code.IsDataRace()
+		isOther := isAlike(v, p.Variable) && v != p.Claimed() && !p.Variable.Holds(v.Package, v.Type)
+		if isRace && isOther && !slices.Contains(list, v) {
 			list = append(list, v)
 		}
 	}
 	return list
+}
+
+// isAlike reports whether a lock for one may guard the other too: both are fields, or variables of a package.
+func isAlike(v validate.Variable, w *source.Variable) bool {
+	return v.Func == "" && w.Function == nil && (v.Type == "") == source.IsGlobal(w.Object)
 }
 
 // oneLock returns those strategies that put several fields under one lock, or make each of them atomic. Where an

@@ -85,12 +85,13 @@ func causes(f *Finding) (keys []string) {
 	return append(keys, missing(f)...)
 }
 
-// MissOneLock reports whether f and g are races on the fields of one type that one missing lock leaves bare.
+// MissOneLock reports whether f and g are races on the fields of one type, or on variables of one package, that one
+// missing lock leaves bare.
 func MissOneLock(f, g *Finding) bool {
-	isOfField := func(f *Finding) bool {
-		return f.Code.IsDataRace() && f.Code != MixedAtomic && !f.Minor() && f.Variable.Type != "" && len(f.Accesses) > 0
+	isOfNoLocal := func(f *Finding) bool {
+		return f.Code.IsDataRace() && f.Code != MixedAtomic && !f.Minor() && f.Variable.Function == "" && len(f.Accesses) > 0
 	}
-	return isOfField(f) && isOfField(g) && slices.ContainsFunc(missing(f), func(key string) bool {
+	return isOfNoLocal(f) && isOfNoLocal(g) && slices.ContainsFunc(missing(f), func(key string) bool {
 		return slices.Contains(missing(g), key)
 	})
 }
@@ -127,7 +128,7 @@ func closesWithin(findings []*Finding, f *Finding) (keys []string) {
 // two functions, of one type.
 //
 //	(*Stats).Snapshot	reads hits, misses and bytes, which all others lock s.mu for
-//	Set, Sum		write and read a, b and c of one type; no lock is known
+//	Set, Sum		write and read a, b and c of one type, or package; no lock is known
 func missing(f *Finding) []string {
 	a, v := f.Accesses[0], f.Variable
 	owner := v.Package + "\x00" + v.Type
@@ -155,5 +156,8 @@ func missing(f *Finding) []string {
 	b := f.Accesses[1]
 	sides := []string{a.Package + "." + a.Function, b.Package + "." + b.Function}
 	slices.Sort(sides)
+	if v.Type == "" && v.Function == "" {
+		owner = v.Package // variables of a package belong together where both functions use them
+	}
 	return append(keys, "both\x00"+strings.Join(sides, "\x00")+"\x00"+owner) // a run alone does not know the locks
 }

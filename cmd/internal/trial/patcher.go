@@ -274,7 +274,7 @@ func (d *patcher) all(groups [][]*finding.Finding, tried func([]*finding.Finding
 func (d *patcher) partsOf(group []*finding.Finding) [][]*finding.Finding {
 	fix := group[0].Fix
 	parts := patchgen.Parts(group)
-	if len(parts) > 1 && fix != nil && (fix.Withheld != "" || fix.Verdict == finding.Draft) && d.share(group, nil) == nil {
+	if len(parts) > 1 && fix != nil && fix.Withheld != "" && d.share(group, nil) == nil {
 		return parts
 	}
 	return nil

@@ -54,6 +54,7 @@ var golden = map[string]string{
 	"guard_fields":                "guarded span.from span.mu raced",
 	"mutex_fields":                "guarded span.from span.mu raced",
 	"mutex_fields_count":          "guarded stats.hits stats.mu raced",
+	"mutex_variables":             "guarded known knownMu raced",
 	"release_send":                "released-first - queue.mu",
 	"release_wait":                "released-first - pump.mu",
 	"atomic_result":               "atomic keys",
