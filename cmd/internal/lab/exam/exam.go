@@ -1,7 +1,7 @@
 // Package exam runs `interlock fix` on bugs of released modules, at the parents of the commits that fixed them, with
 // drivers that show them. drawn.json lists the commits and the rule by which they were drawn, the folder cases has the
 // drivers. Whether a patch is one that a maintainer would merge is for a reader to judge, beside the fix: the patches
-// are kept in a folder.
+// are kept in a folder. judged.json has such judgements.
 package exam
 
 import (

@@ -11,6 +11,8 @@ import (
 	"testing"
 
 	"golang.org/x/tools/txtar"
+
+	"github.com/interlock-go/interlock/analyzers/finding"
 )
 
 // Each case has the fields from which it is made, and is of a commit that was drawn.
@@ -45,6 +47,40 @@ func TestCases(t *testing.T) {
 	}
 	if _, err := readBugs([]string{"none"}); err == nil {
 		t.Error("a name of no case is accepted")
+	}
+}
+
+// Each case has been judged once, in words that docs use.
+func TestJudged(t *testing.T) {
+	data, err := os.ReadFile("judged.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var judged struct {
+		Bugs []struct{ Bug, First, Last, Judged, Why string }
+	}
+	if err := json.Unmarshal(data, &judged); err != nil {
+		t.Fatal(err)
+	}
+	bugs, err := readBugs(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var cases, names []string
+	for _, b := range bugs {
+		cases = append(cases, b.name)
+	}
+	for _, j := range judged.Bugs {
+		names = append(names, j.Bug)
+		hasPatch := j.Last == string(finding.Verified) || j.Last == string(finding.Draft)
+		words := []string{"mergeable", "bulky", "partial", "wrong"}
+		if hasPatch != slices.Contains(words, j.Judged) || hasPatch != (j.Why != "") || j.First == "" {
+			t.Errorf("%+v: a patch, and it alone, has a judgement, one of %q, and a reason", j, words)
+		}
+	}
+	slices.Sort(cases)
+	if !slices.Equal(cases, names) {
+		t.Errorf("the judged bugs are %q, not the cases %q", names, cases)
 	}
 }
 
