@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"runtime"
 	"slices"
 	"strconv"
@@ -154,19 +155,22 @@ func codeOf(ts *testscript.TestScript, command []string) int {
 	return 0
 }
 
-// cmdFound is code 1 in one of several tries: what runs find by pauses of milliseconds, they may miss while other tests
-// have the processors. It tries for two minutes, and three times at least.
+// cmdFound is code 1, with a standard output that a pattern matches, in one of several tries: what runs find by pauses
+// of milliseconds, they may miss, or find in another way, while other tests have the processors. It tries for two
+// minutes, and three times at least.
 func cmdFound(ts *testscript.TestScript, neg bool, args []string) {
-	if neg || len(args) == 0 {
-		ts.Fatalf("usage: found command…")
+	if neg || len(args) < 2 {
+		ts.Fatalf("usage: found PATTERN command…")
 	}
+	pattern, err := regexp.Compile("(?m)" + args[0])
+	ts.Check(err)
 	tries := 0
 	for begin := time.Now(); tries < 3 || time.Since(begin) < 2*time.Minute; tries++ {
-		if codeOf(ts, args) == 1 {
+		if codeOf(ts, args[1:]) == 1 && pattern.MatchString(ts.ReadFile("stdout")) {
 			return
 		}
 	}
-	ts.Fatalf("exit code 1 in none of %d tries", tries)
+	ts.Fatalf("exit code 1 with %q in none of %d tries", args[0], tries)
 }
 
 // cmdInterrupt stops a command as Ctrl-C would, in the middle of its work.
