@@ -206,7 +206,10 @@ func (s *search) fixOf(a *attempt) (*finding.Fix, error) {
 	}
 	fix := &finding.Fix{Strategy: a.name, Diff: diff, Checked: a.passed, Notes: a.patch.Notes, Doubts: a.doubts,
 		Verdict: s.verifier.verdict()}
-	if len(a.doubts) > 0 {
+	if text := assumedBy(a.patch); text != "" {
+		fix.Doubts = append(slices.Clone(fix.Doubts), finding.Doubt{Obligation: "assumed", Weight: finding.Heavy, Text: text})
+	}
+	if len(fix.Doubts) > 0 {
 		fix.Verdict = finding.Draft
 	}
 	for _, r := range s.reasons {
@@ -219,4 +222,16 @@ func (s *search) fixOf(a *attempt) (*finding.Fix, error) {
 		}
 	}
 	return fix, nil
+}
+
+// assumedBy returns what a patch relies on and no obligation shows; "" for nothing.
+func assumedBy(p *strategy.Patch) string {
+	text := p.Assumes
+	if p.Claim.Within {
+		text = "no other object leads to the one that gets the lock, nor keeps a part of it"
+	}
+	if text != "" {
+		text = "assumed, and shown by no check: " + text
+	}
+	return text
 }

@@ -138,7 +138,7 @@ func (w *atomicWriter) useOneLoad() {
 // by the same words; nil if one there is something else, or something runs before it.
 func (w *atomicWriter) readsIn(a *source.Access, s *ast.IfStmt) (reads []*source.Access) {
 	parts := []ast.Node{s.Cond}
-	if len(s.Body.List) > 0 {
+	if len(s.Body.List) > 0 && !mayRun(s.Cond) { // what the condition calls may change the variable
 		switch first := s.Body.List[0].(type) {
 		case *ast.ReturnStmt, *ast.ExprStmt, *ast.AssignStmt:
 			parts = append(parts, first)
@@ -181,6 +181,20 @@ func runsBefore(file *source.File, n ast.Node, e ast.Expr) (found bool) {
 			found = receive != nil && receive.Op == token.ARROW || call != nil && !file.Package.Info.Types[call.Fun].IsType()
 		}
 		return true
+	})
+	return found
+}
+
+// mayRun reports whether an expression calls or receives anything.
+func mayRun(e ast.Expr) (found bool) {
+	ast.Inspect(e, func(n ast.Node) bool {
+		switch n := n.(type) {
+		case *ast.CallExpr:
+			found = true
+		case *ast.UnaryExpr:
+			found = found || n.Op == token.ARROW
+		}
+		return !found
 	})
 	return found
 }

@@ -102,6 +102,8 @@ type Patch struct {
 	Files map[string][]byte
 	Notes []string
 	Claim validate.Claim
+	// Assumes is what the patch relies on and no obligation shows: it is a draft for that; empty for none.
+	Assumes string
 	// Doubts are what the strategy could not show, where it was bold: see [Problem.Bold].
 	Doubts []finding.Doubt
 }

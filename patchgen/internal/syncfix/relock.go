@@ -49,7 +49,11 @@ func relock(p *Problem) (*strategy.Patch, error) {
 		}
 	}
 	files, err := r.edits.Files()
-	return &strategy.Patch{Files: files, Claim: validate.Claim{Kind: validate.LockedOnce, Lock: r.class}}, err
+	out := &strategy.Patch{Files: files, Claim: validate.Claim{Kind: validate.LockedOnce, Lock: r.class}}
+	if len(r.within) > 0 {
+		out.Assumes = "each caller of a function that is without the lock now holds that of the object that it passes"
+	}
+	return out, err
 }
 
 // relocking is the work on one group of findings.

@@ -97,6 +97,18 @@ var All = []Strategy{
 	{"leave open", []finding.Code{finding.CloseRaces}, leaveOpen},
 }
 
+// assumed are what strategies rely on, by name, and no obligation shows. Programs written against them had patches that
+// nothing else doubted.
+var assumed = map[string]string{
+	"defer unlock": "what is under the lock is whole where a panic may leave it",
+	"hand down":    "each caller holds the lock of the object that it asks, and the value stays while the function runs",
+	"exchange":     "what is tested beside the value may be done again when another goroutine was faster",
+	"nil channel":  "where the channel is nil there is nothing to wait for, and a loop around the wait has another one",
+	"keep wake-up": "a wake-up says no more than to look again",
+	"drain":        "the sender comes to its end by itself, soon, and needs no lock that callers may hold",
+	"hand context": "the context lasts as long as what the goroutine sends is wanted, and ends when it is not",
+}
+
 // For lists the strategies for findings of a code.
 func For(code finding.Code) []Strategy {
 	return slices.DeleteFunc(slices.Clone(All), func(s Strategy) bool { return !slices.Contains(s.Codes, code) })
@@ -108,6 +120,9 @@ func Try(s Strategy, p *Problem) (*strategy.Patch, error) {
 		out, err := s.build(p)
 		if err == nil && len(out.Files) == 0 {
 			err = errors.New("nothing to change")
+		}
+		if err == nil && out.Assumes == "" {
+			out.Assumes = assumed[s.Name]
 		}
 		return out, err
 	})

@@ -27,6 +27,7 @@ var golden = map[string]string{
 	"atomic_fields_one":           "atomic stats.hits",
 	"atomic_fields_pair":          "guarded stats.sum stats.mu raced",
 	"atomic_limits":               "atomic reqLimit",
+	"atomic_load_called":          "atomic Pool.size",
 	"copy_after_func":             "unshared run/err",
 	"copy_on_the_spot":            "unshared (*conn).write/err",
 	"exchange_add":                "atomic pool.running",
