@@ -24,7 +24,8 @@ var Analyzer = check.New("atomicmix", finding.MixedAtomic, doc, run, accesses.An
 
 func run(pass *analysis.Pass, r *check.Reporter) {
 	list := pass.ResultOf[accesses.Analyzer].(*accesses.List)
-	for _, v := range list.Variables() {
+	// A copy of a struct reads its fields.
+	for _, v := range list.Guardable() {
 		if v.Atomic {
 			reportPlain(list, v, r)
 		}
@@ -48,7 +49,7 @@ func reportPlain(list *accesses.List, v *accesses.Variable, r *check.Reporter) {
 	// Each plain access with an atomic one that may run at the same time.
 	var pairs []pair
 	for _, a := range v.Accesses {
-		if a.Atomic() || a.Map || ownRead(v, a) || a.BeforeStart() {
+		if a.Atomic() || a.Map || a.Implied && a.Part == "" || ownRead(v, a) || a.BeforeStart() {
 			continue
 		}
 		if b := otherSide(list, v, a); b != nil {
@@ -62,7 +63,7 @@ func reportPlain(list *accesses.List, v *accesses.Variable, r *check.Reporter) {
 	slices.SortStableFunc(pairs, func(x, y pair) int { return rankPair(x) - rankPair(y) })
 	a, b := pairs[0].plain, pairs[0].atomic
 	f := &finding.Finding{
-		Title: fmt.Sprintf("%s is %s plainly and accessed atomically elsewhere", v.Name.Short(), a.Verb()),
+		Title: fmt.Sprintf("%s is %s plainly and accessed atomically elsewhere", v.Name.Short(), verb(a)),
 		Message: fmt.Sprintf("%s %s it through sync/atomic (%s), which orders only atomic accesses. Another goroutine may "+
 			"do so at the same time.%s",
 			list.Prog.FuncName(b.Fn), describeAccess(b), list.Where(b), listOthers(list, pairs[1:])),
@@ -70,7 +71,7 @@ func reportPlain(list *accesses.List, v *accesses.Variable, r *check.Reporter) {
 		Accesses: []finding.Access{list.Side(a), list.Side(b)},
 	}
 	shared := counted(v) || lookedUp(list, a.Path.Root, knowledge.CallsToSync) || contended(list, v, a)
-	expected := a.Renews() || knowledge.NameWantsLock(a.Fn.Name())
+	expected := a.Renews() || isReplaced(v, a) || knowledge.NameWantsLock(a.Fn.Name())
 	if expected || !accesses.Alike(a, b) || !shared || !list.Meet(a.Place(), b.Place(), false) {
 		f.Status = finding.Lead
 	}
@@ -82,6 +83,17 @@ func reportPlain(list *accesses.List, v *accesses.Variable, r *check.Reporter) {
 		}
 	}
 	r.Report(f, a.Expr, b.Expr, "accessed atomically here", check.Spots(plain...))
+}
+
+// isReplaced reports whether a copies the variable with its struct in a function that loads it atomically as well, and
+// so may set the copy to that.
+//
+//	s := *m.snapshot
+//	s.count = atomic.LoadInt64(&m.snapshot.count)
+func isReplaced(v *accesses.Variable, a *accesses.Access) bool {
+	return a.Part != "" && slices.ContainsFunc(v.Accesses, func(b *accesses.Access) bool {
+		return b.Fn == a.Fn && b.Mode == finding.AtomicRead && b.Path == a.Path
+	})
 }
 
 // counted reports whether v is a package variable, or a field that somebody adds to. Of other fields the plain accesses
@@ -153,6 +165,14 @@ func rankPair(p pair) int {
 		n++
 	}
 	return n
+}
+
+// verb returns the verb of a plain access in the past tense.
+func verb(a *accesses.Access) string {
+	if a.Part != "" && !a.Writes() {
+		return "copied"
+	}
+	return a.Verb()
 }
 
 func listOthers(list *accesses.List, rest []pair) string {

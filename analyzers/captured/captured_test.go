@@ -18,7 +18,7 @@ func Test(t *testing.T) {
 	t.Run("leads", func(t *testing.T) { leads(t, results) })
 }
 
-// leads reads what the code that is tested may order: it has no diagnostic.
+// leads returns the findings that the tested code may order. They are not printed.
 func leads(t *testing.T, results []*analysistest.Result) {
 	var got []string
 	for _, result := range results {

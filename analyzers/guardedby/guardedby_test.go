@@ -36,7 +36,7 @@ func TestFindings(t *testing.T) {
 	}
 }
 
-// leads reads what is possible, but not worth printing: it has no diagnostic.
+// leads returns the findings that are possible and not printed.
 func leads(t *testing.T, findings []*finding.Finding) {
 	var got []string
 	for _, f := range findings {

@@ -56,8 +56,10 @@ func TestGrowth(t *testing.T) {
 		t.Run(s.name, func(t *testing.T) {
 			var worst string
 			size := s.size / slower
+			small, large := map[string]time.Duration{}, map[string]time.Duration{}
 			for range 3 { // other work on the machine adds to a figure, and takes nothing off
-				small, large := measure(t, std, s.source(size)).cost, measure(t, std, s.source(2*size)).cost
+				least(small, measure(t, std, s.source(size)).cost)
+				least(large, measure(t, std, s.source(2*size)).cost)
 				t.Log("size", size, costs(small), "and twice", costs(large))
 				if worst = grown(small, large, squares[s.name]); worst == "" {
 					return
@@ -65,6 +67,15 @@ func TestGrowth(t *testing.T) {
 			}
 			t.Errorf("from size %d to %d: %s", size, 2*size, worst)
 		})
+	}
+}
+
+// least brings the least figures of each pass up to date.
+func least(of, again map[string]time.Duration) {
+	for name, d := range again {
+		if old, known := of[name]; !known || d < old {
+			of[name] = d
+		}
 	}
 }
 

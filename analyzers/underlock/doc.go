@@ -43,7 +43,10 @@
 // lock may be there to order the writes. Hints are printed with the flag -hints,
 // and do not fail the check.
 //
-// Missed: buffered channels, waiting in callees, callbacks kept in slices.
+// The lock may be that of the function which calls the one that waits, for an object that it calls it on. Where a
+// goroutine that is waited for takes the lock on some ways only, that is a lead.
+//
+// Missed: buffered channels, waiting two calls below the lock, callbacks kept in slices.
 // Reported falsely: goroutines that take the lock only in another phase,
 // callbacks that are known not to call back.
 //

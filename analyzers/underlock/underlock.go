@@ -29,11 +29,14 @@ var Analyzer = check.WithHints(check.New("underlock", finding.WaitUnderLock, doc
 
 func run(pass *analysis.Pass, r *check.Reporter) {
 	c := &checker{pass.ResultOf[syncops.Analyzer].(*syncops.List), r}
+	// Waits under a lock that their function has taken, or the function that calls it.
+	left := map[*ssa.Function][]*syncops.Op{}
 	for _, op := range c.list.All {
-		if op.Alone {
-			c.waiting(op)
+		if op.Alone && !c.waiting(op) {
+			left[op.Fn] = append(left[op.Fn], op)
 		}
 	}
+	c.underCallers(left)
 	c.callbacks()
 	c.reportHints()
 	r.ReportWaits(pass.ResultOf[waits.Analyzer].(*waits.Result))
@@ -50,20 +53,18 @@ var otherSide = map[finding.Mode]finding.Mode{
 }
 
 // waiting judges an operation that blocks: it is wrong if a lock is held that all goroutines that could end the
-// wait need first.
-func (c *checker) waiting(op *syncops.Op) {
-	if op.Mode != finding.Wait && !c.list.Unbuffered[op.Key] {
-		return
-	}
+// wait need first. It reports whether it is.
+func (c *checker) waiting(op *syncops.Op) bool {
 	for _, h := range op.Locks.Held() {
 		if h.Class == "" || !together(op.Path, h) {
 			continue
 		}
-		if other := c.needing(op, h); other != nil {
-			c.report(op, h, other)
-			return
+		if other, need := c.needing(op, h); need != noNeed {
+			c.report(op, op.Fn, h, other, need)
+			return true
 		}
 	}
+	return false
 }
 
 // together reports whether the lock and the operation belong to one object,
@@ -80,10 +81,21 @@ func together(p accesspath.Path, h lockset.Held) bool {
 	return p.Owner() == h.Path.Owner()
 }
 
+// need is how far a goroutine has to take a lock on its way to an operation.
+type need int
+
+const (
+	noNeed need = iota
+	mayNeed
+	surelyNeeds
+)
+
 // needing returns one of the other sides if all of them take a lock of h's class first; closes of the channel
 // are other sides of a receive.
-func (c *checker) needing(op *syncops.Op, h lockset.Held) *syncops.Op {
-	var first *syncops.Op
+func (c *checker) needing(op *syncops.Op, h lockset.Held) (first *syncops.Op, all need) {
+	if op.Mode != finding.Wait && !c.list.Unbuffered[op.Key] {
+		return nil, noNeed
+	}
 	for _, o := range c.list.ByKey[op.Key] {
 		if o.Mode != otherSide[op.Mode] && !(op.Mode == finding.Receive && o.Mode == finding.CloseChan) {
 			continue
@@ -91,14 +103,19 @@ func (c *checker) needing(op *syncops.Op, h lockset.Held) *syncops.Op {
 		if o.Mode == finding.Done && c.countsUnder(o, h.Class) {
 			continue
 		}
-		if o.Fn == op.Fn || !c.needsLock(o, h.Class, op.Mode == finding.Wait) {
-			return nil
+		one := noNeed
+		if o.Fn != op.Fn {
+			one = c.needsLock(o, h.Class, op.Mode == finding.Wait)
 		}
-		if first == nil {
-			first = o
+		switch {
+		case one == noNeed:
+			return nil, noNeed
+		case first == nil:
+			first, all = o, one
 		}
+		all = min(all, one)
 	}
-	return first
+	return first, all
 }
 
 // countsUnder reports whether the function of done adds to the WaitGroup itself, under a lock of the class: where it
@@ -112,29 +129,44 @@ func (c *checker) countsUnder(done *syncops.Op, class string) bool {
 	})
 }
 
-// needsLock reports whether a lock of the class is held at o, or taken on the way there; anywhere in the function
+// needsLock returns whether a lock of the class is held at o, or taken on the way there; anywhere in the function
 // if o may be deferred. The maker of the object takes its lock before others know of it, and counts only if it
 // comes back for the lock:
 //
 //	a := newConn()
 //	a.start()      // under a.mu, starts the sender
 //	err := <-a.up
-func (c *checker) needsLock(o *syncops.Op, class string, anywhere bool) bool {
+func (c *checker) needsLock(o *syncops.Op, class string, anywhere bool) need {
 	for _, h := range o.Locks.Held() {
 		if h.Class == class && h.Since != nil {
-			return true
+			return surelyNeeds
 		}
 	}
-	found := false
+	found := noNeed
+	_, deferred := o.Instr.(*ssa.Defer)
 	c.list.Locks.Walk(o.Fn, func(instr ssa.Instruction, s *lockset.State) {
 		call, ok := instr.(*ssa.Call)
-		if ok && !found && !s.MayHoldClass(class) && c.list.Locks.Blocks(o.Fn, call, class) {
-			_, deferred := o.Instr.(*ssa.Defer)
-			found = anywhere && deferred ||
-				c.list.Reaches(call, o.Instr) && (!comesFromCall(o) || c.list.Reaches(o.Instr, call))
+		if !ok || s.MayHoldClass(class) {
+			return
+		}
+		comesThere := c.list.Reaches(call, o.Instr) && (!comesFromCall(o) || c.list.Reaches(o.Instr, call))
+		if anywhere && deferred || comesThere {
+			found = max(found, c.takes(o.Fn, call, class, anywhere))
 		}
 	})
 	return found
+}
+
+// takes returns whether a call takes a lock of the class; with perhaps, one that it takes on some ways counts.
+func (c *checker) takes(fn *ssa.Function, call *ssa.Call, class string, perhaps bool) need {
+	callee := call.Call.StaticCallee()
+	switch {
+	case c.list.Locks.Blocks(fn, call, class):
+		return surelyNeeds
+	case perhaps && callee != nil && slices.Contains(c.list.Locks.Takes(callee), class):
+		return mayNeed
+	}
+	return noNeed
 }
 
 // comesFromCall reports whether the object that o is on comes from a call in its function.
@@ -143,18 +175,27 @@ func comesFromCall(o *syncops.Op) bool {
 	return called
 }
 
-func (c *checker) report(op *syncops.Op, h lockset.Held, other *syncops.Op) {
+// report reports an operation that waits under a lock that holder has taken. Where the other side may come without the
+// lock, it is a lead.
+func (c *checker) report(op *syncops.Op, holder *ssa.Function, h lockset.Held, other *syncops.Op, all need) {
 	prog := c.list.Prog
 	v := c.list.Variable(op)
-	lock := check.ShortName(check.Lock(prog, op.Fn, h.Class, h.Path.String()))
+	lock := check.ShortName(check.Lock(prog, holder, h.Class, h.Path.String()))
 	side := check.SideAt(prog, op.Fn, op.Pos, op.Mode, op.Path.String())
 	side.Locks = []string{h.String()}
 	f := &finding.Finding{
 		Title: fmt.Sprintf("%s of %s under %s, which the other side needs", op.Mode, check.ShortName(v), lock),
 		Message: fmt.Sprintf("%s holds %s and waits for %s, which waits for %s: neither goes on.",
-			prog.FuncName(op.Fn), h.Path, prog.FuncName(other.Fn), lock),
+			prog.FuncName(holder), h.Path, prog.FuncName(other.Fn), lock),
 		Variable: v,
 		Accesses: []finding.Access{side, check.SideAt(prog, other.Fn, other.Pos, other.Mode, other.Path.String())},
+	}
+	if all == mayNeed {
+		f.Status = finding.Lead
+	}
+	if holder != op.Fn {
+		note := fmt.Sprintf("%s takes the lock, and calls %s", prog.FuncName(holder), prog.FuncName(op.Fn))
+		f.Notes = append(f.Notes, note)
 	}
 	c.reporter.ReportAt(f, op.Pos, check.Note{Pos: other.Pos, Text: "the other side"})
 }

@@ -12,8 +12,8 @@ import (
 
 // Each folder of testdata/src is one language feature or one way to be wrong.
 func Test(t *testing.T) {
-	analysistest.Run(t, analysistest.TestData(), underlock.Analyzer, "basic", "callbacks", "closures", "cross", "crossuse",
-		"scopes")
+	analysistest.Run(t, analysistest.TestData(), underlock.Analyzer, "basic", "callbacks", "callees", "closures",
+		"cross", "crossuse", "scopes")
 }
 
 // Hints are diagnostics on request only, and findings of their own level.

@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"time"
 
 	"github.com/interlock-go/interlock/dynamic/campaign/internal/crossing"
 	"github.com/interlock-go/interlock/dynamic/campaign/internal/recorded"
@@ -37,7 +38,7 @@ func (s *isolation) run(ctx context.Context, places string, order int) (*judge.I
 		Schedule: "isolate " + places}
 	p := s.runTests(ctx, job, s.binary, s.pkg, testproc.Options{
 		Env:     append(vars, "INTERLOCK_ISOLATE="+places),
-		Timeout: s.result.Timeout, Limit: s.pkg.Limit, Flags: s.without(s.pkg.LeftOut), Test: s.test,
+		Timeout: s.result.Timeout, Limit: s.runLimit(), Flags: s.without(s.pkg.LeftOut), Test: s.test,
 	})
 	if p.Err != nil {
 		return nil, p.Err
@@ -50,6 +51,12 @@ func (s *isolation) run(ctx context.Context, places string, order int) (*judge.I
 	r := s.read(p, records, places)
 	r.Seed, r.Reached = seed, seen.Reached
 	return r, nil
+}
+
+// runLimit is how long one run may take: as long as any other of the package, and no longer than the search. A pause in
+// a loop with a million rounds can make a short test take many minutes.
+func (s *isolation) runLimit() time.Duration {
+	return min(s.pkg.Limit, max(time.Until(s.end), leastTry))
 }
 
 // read returns the result of a process.

@@ -177,6 +177,77 @@ var calledBack = []string{"Len", "Less", "Swap", "Push", "Pop", "String", "Error
 // CallsBack reports whether a method is one that functions of [NeverWaits] call on their arguments.
 func CallsBack(method string) bool { return slices.Contains(calledBack, method) }
 
+// asked are the methods that functions of a package look for in values, besides those of the interface that is the type
+// of their parameter.
+var asked = map[string]string{
+	"bufio":        "ReadFrom WriteString WriteTo",
+	"context":      "AfterFunc String",
+	"crypto/tls":   "Close Error Read Write",
+	"database/sql": "Columns Error Is Scan Unwrap Value",
+	"encoding/gob": "GobDecode GobEncode MarshalBinary MarshalText UnmarshalBinary UnmarshalText",
+	"encoding/json": "Error IsZero MarshalJSON MarshalJSONTo MarshalText " +
+		"UnmarshalJSON UnmarshalJSONFrom UnmarshalText",
+	"encoding/xml": "MarshalText MarshalXML MarshalXMLAttr UnmarshalText UnmarshalXML UnmarshalXMLAttr",
+	"errors":       "As Is Unwrap",
+	"flag":         "Get IsBoolFlag Set String",
+	"fmt":          "Error Format GoString Scan String",
+	"io":           "Close Read ReadAt ReadFrom Seek Write WriteAt WriteString WriteTo",
+	"log":          "Error Format GoString String",
+	"log/slog":     "Error Format GoString LogValue MarshalJSON MarshalText String",
+	"net":          "Close Error Read ReadFrom Timeout Write WriteTo",
+	"net/http":     "Close Error Flush Hijack Read ReadFrom Timeout Unwrap Write WriteString WriteTo",
+	"os":           "Read ReadFrom Write WriteTo",
+	"testing":      "Error Format GoString String",
+	// These look for none.
+	"bytes": "", "cmp": "", "container/heap": "", "container/list": "", "container/ring": "", "iter": "",
+	"maps": "", "math/rand": "", "math/rand/v2": "", "reflect": "", "slices": "", "sort": "",
+	"strings": "", "sync": "", "sync/atomic": "", "time": "", "unique": "",
+}
+
+// askedElsewhere are those of all packages, which one that the table lacks may look for.
+var askedElsewhere = func() map[string]bool {
+	all := map[string]bool{}
+	for _, names := range asked {
+		for name := range strings.FieldsSeq(names) {
+			all[name] = true
+		}
+	}
+	for _, name := range calledBack {
+		all[name] = true
+	}
+	return all
+}()
+
+// Asks reports whether functions of a package may look for a method in a value of any type.
+func Asks(pkg, method string) bool {
+	if names, ok := asked[pkg]; ok {
+		return slices.Contains(strings.Fields(names), method)
+	}
+	return askedElsewhere[method]
+}
+
+// AsksNothing reports whether functions of a package look for no methods in values of any type.
+func AsksNothing(pkg string) bool {
+	names, ok := asked[pkg]
+	return ok && names == ""
+}
+
+// shapes are how many parameters and results methods have that libraries look for.
+var shapes = map[string][2]int{"Error": {0, 1}, "String": {0, 1}, "GoString": {0, 1}, "Format": {2, 0}, "Is": {1, 1},
+	"As": {1, 1}, "Unwrap": {0, 1}, "LogValue": {0, 1}, "MarshalJSON": {0, 2}, "MarshalText": {0, 2},
+	"UnmarshalJSON": {1, 1}, "UnmarshalText": {1, 1}, "Read": {1, 2}, "Write": {1, 2}, "Close": {0, 1},
+	"WriteString": {1, 2}, "ReadFrom": {1, 2}, "WriteTo": {1, 2}, "Seek": {2, 2}, "ReadAt": {2, 2}, "WriteAt": {2, 2},
+	"Get": {0, 1}, "Set": {1, 1}, "Value": {0, 2}, "Scan": {1, 1}, "AfterFunc": {1, 1}}
+
+// HasAskedShape reports whether a method may be the one of its name for which libraries look.
+func HasAskedShape(m *types.Func) bool {
+	shape, known := shapes[m.Name()]
+	if m.Name() == "Scan" && m.Signature().Params().Len() == 2 { // of fmt.Scanner
+		return true
+	}
+	return !known || shape == [2]int{m.Signature().Params().Len(), m.Signature().Results().Len()}
+}
+
 // A kind is the row of the table for a type, by the text of types.TypeString.
 type kind struct {
 	container bool   // leaves all locking to its user

@@ -93,6 +93,7 @@ var library = []row{
 	{pkg: "crypto/rand", is: ordersNothing},
 	{pkg: "crypto/sha1", is: pure},
 	{pkg: "crypto/sha256", is: pure},
+	{pkg: "crypto/tls", names: "Config.Clone Conn.ConnectionState", is: callsNoMethod},
 	{pkg: "crypto/tls", names: "Conn.Handshake Conn.Read Conn.Write", is: waitsOutside},
 
 	{pkg: "database/sql", names: "DB.Query DB.QueryContext DB.Exec DB.ExecContext DB.Ping Tx.Query Tx.Exec Tx.Commit",
@@ -151,7 +152,10 @@ var library = []row{
 	{pkg: "log", is: ordersNothing | noEffect | keepsNothing | argumentsListed | onlyKeeps | locksItself},
 	{pkg: "log", names: "Fatal Fatalf Fatalln Panic Panicf Panicln", is: neverReturns},
 	{pkg: "log", names: "*.Fatal *.Fatalf *.Fatalln *.Panic *.Panicf *.Panicln", is: neverReturns},
+	{pkg: "log", names: "SetOutput *.SetOutput", not: keepsNothing},
 	{pkg: "log/slog", is: ordersNothing | noEffect | keepsNothing | onlyKeeps},
+
+	{pkg: "log/slog", names: "SetDefault", not: keepsNothing},
 
 	{pkg: "maps", is: pure&^keepsNothing | argumentsListed | runsCallback},
 	{pkg: "maps", names: "Copy DeleteFunc Insert", writes: 1},
@@ -207,6 +211,7 @@ var library = []row{
 	{pkg: "sync", is: noEffect | neverWaits | onlyKeeps | locksItself | lasting | assemblyComputes},
 	{pkg: "sync", names: "OnceFunc OnceValue OnceValues *.Lock *.RLock *.Wait Pool.Get", not: neverWaits},
 	{pkg: "sync", names: "Once.Do", is: runsCallback, not: neverWaits},
+	{pkg: "sync", names: "Pool.Put", is: callsNoMethod},
 	{pkg: "sync", names: "Map.*", is: handsOverNothing | callsNoMethod},
 	{pkg: "sync", names: "Map.Range", is: handsOverNothing | runsCallback, not: neverWaits},
 	{pkg: "sync", names: "WaitGroup.Go", is: startsCallback, not: neverWaits},

@@ -2,15 +2,16 @@
 // fields, package variables and the maps in them: the variable, the mode, the locks
 // held, and the owner of the object. The checks are judgements over this list.
 //
-// Left out: locals, and accesses without an expression in the source (composite
-// literals, pointers followed on the way to a promoted field). Accesses by copies
-// of structs, to elements and by calls on inner objects are listed apart.
+// Left out: locals, and accesses without an expression in the source, such as composite
+// literals. Accesses by copies of structs, to elements and by calls on inner objects are
+// listed apart. An embedded pointer that is followed to a promoted field is read.
 //
 // Cost: linear in the instructions, with a question to ownership for each access. [List.Parallel] looks at the callers
 // of the two functions.
 package accesses
 
 import (
+	"cmp"
 	"go/ast"
 	"go/token"
 	"go/types"
@@ -183,9 +184,10 @@ func object(addr ssa.Value) *types.Var {
 func (c *collector) access(instr ssa.Instruction) *Access {
 	switch instr := instr.(type) {
 	case *ssa.UnOp:
-		if instr.Op == token.MUL && !feedsMapAccess(instr) {
-			return c.addPlace(instr.X, instr.Pos(), finding.Read, instr)
+		if instr.Op != token.MUL || feedsMapAccess(instr) {
+			return nil
 		}
+		return cmp.Or(c.addPlace(instr.X, instr.Pos(), finding.Read, instr), c.addPromoted(instr))
 	case *ssa.Store:
 		return c.addPlace(instr.Addr, instr.Pos(), finding.Write, instr.Val)
 	case *ssa.MapUpdate:
@@ -216,6 +218,20 @@ func (c *collector) addPlace(addr ssa.Value, pos token.Pos, mode finding.Mode, v
 		return nil
 	}
 	return &Access{Name: name, Mode: mode, Addr: addr, Expr: expr, Value: value}
+}
+
+// addPromoted is an access to an embedded pointer on the way to a promoted field or method.
+func (c *collector) addPromoted(load *ssa.UnOp) *Access {
+	addr, ok := load.X.(*ssa.FieldAddr)
+	if !ok || load.Pos().IsValid() {
+		return nil
+	}
+	name, known := accesspath.NameOf(addr)
+	expr := c.list.Prog.Promoted(addr)
+	if !known || expr == nil || !accesspath.FieldOf(addr).Embedded() {
+		return nil
+	}
+	return &Access{Name: name, Mode: finding.Read, Addr: addr, Expr: expr, Value: load}
 }
 
 func (c *collector) mapAccess(m, key ssa.Value, pos token.Pos, mode finding.Mode, value ssa.Value) *Access {

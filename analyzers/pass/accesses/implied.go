@@ -47,9 +47,14 @@ func (c *collector) findImplied() {
 		}
 	}
 	var found []*Access
-	locked := map[groupKey]bool{} // variables that some access has a lock for
+	// Only variables that some access has a lock for, or is atomic on, can be accessed in a wrong way.
+	protected := map[groupKey]bool{}
+	note := func(a *Access) {
+		k := a.groupKeyOf()
+		protected[k] = protected[k] || a.Atomic() || len(a.Locks.Held()) > 0
+	}
 	for _, a := range c.list.All {
-		locked[a.groupKeyOf()] = locked[a.groupKeyOf()] || len(a.Locks.Held()) > 0
+		note(a)
 	}
 	for _, p := range c.pending {
 		for _, a := range im.impliedAt(p.instr) {
@@ -57,12 +62,12 @@ func (c *collector) findImplied() {
 				continue
 			}
 			a.Implied, a.Instr, a.Fn, a.Locks = true, p.instr, p.fn, p.state
-			locked[a.groupKeyOf()] = locked[a.groupKeyOf()] || len(a.Locks.Held()) > 0
+			note(a)
 			found = append(found, a)
 		}
 	}
 	found = slices.DeleteFunc(found, func(a *Access) bool {
-		if !locked[a.groupKeyOf()] || c.owner.Of(a.Addr, a.Instr) != ownership.Shared {
+		if !protected[a.groupKeyOf()] || c.owner.Of(a.Addr, a.Instr) != ownership.Shared {
 			return true
 		}
 		c.finish(a, a.Instr, a.Fn, a.Locks)

@@ -21,7 +21,7 @@ func signatures(sig *types.Signature) []string {
 	for _, list := range []*types.Tuple{sig.Params(), sig.Results()} {
 		for v := range list.Variables() {
 			generic = generic || isGeneric(v.Type())
-			b.WriteString(types.TypeString(v.Type(), nil) + ",")
+			b.WriteString(text(v.Type()) + ",")
 		}
 		b.WriteString(";")
 	}
@@ -32,10 +32,57 @@ func signatures(sig *types.Signature) []string {
 	return []string{b.String(), "as generic " + shape}
 }
 
+// text writes a type the same way however its source does: without the names of parameters, and without aliases.
+func text(t types.Type) string {
+	switch t := types.Unalias(t).(type) {
+	case *types.Signature:
+		return fmt.Sprintf("func(%s)(%s)%t", texts(t.Params()), texts(t.Results()), t.Variadic())
+	case *types.Interface:
+		return textOfInterface(t)
+	case *types.Named:
+		s := types.TypeString(t.Origin(), nil)
+		for arg := range t.TypeArgs().Types() {
+			s += "[" + text(arg) + "]"
+		}
+		return s
+	case *types.Array:
+		return fmt.Sprintf("[%d]%s", t.Len(), text(t.Elem()))
+	case *types.Map:
+		return "map[" + text(t.Key()) + "]" + text(t.Elem())
+	case *types.Chan:
+		return fmt.Sprintf("chan %d %s", t.Dir(), text(t.Elem()))
+	case interface{ Elem() types.Type }: // a pointer or slice
+		return fmt.Sprintf("%T %s", t, text(t.Elem()))
+	default:
+		return types.TypeString(t, nil)
+	}
+}
+
+func texts(list *types.Tuple) (s string) {
+	for v := range list.Variables() {
+		s += text(v.Type()) + ","
+	}
+	return s
+}
+
+func textOfInterface(t *types.Interface) string {
+	if t.NumMethods() == 0 && t.NumEmbeddeds() == 0 {
+		return "any"
+	}
+	s := "interface{"
+	for m := range t.Methods() {
+		s += m.Id() + text(m.Signature()) + ";"
+	}
+	return s + "}"
+}
+
+// isGenericKey reports whether keys are those of a generic function.
+func isGenericKey(keys []string) bool { return strings.HasPrefix(keys[0], "generic ") }
+
 // lookUp returns the functions of an index by signatures that a call of sig may run.
 func lookUp(index map[string][]*ssa.Function, name string, sig *types.Signature) []*ssa.Function {
 	keys := signatures(sig)
-	if strings.HasPrefix(keys[0], "generic ") {
+	if isGenericKey(keys) {
 		return index[name+keys[1]]
 	}
 	return slices.Concat(index[name+keys[0]], index[name+strings.TrimPrefix(keys[1], "as ")])

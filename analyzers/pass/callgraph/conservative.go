@@ -27,6 +27,7 @@ type Conservative struct {
 	exported []*ssa.Function            // methods of which a template or reflect may call any
 	asked    []*ssa.Function            // methods that libraries look for in any value, such as String
 	runs     map[ssa.CallInstruction][]*ssa.Function
+	back     *back // see CalledBack; made on demand
 }
 
 // NewConservative returns the call graph of the packages.
@@ -98,7 +99,7 @@ func (c *Conservative) addCallee(g *Graph, fn *ssa.Function, isValue bool) {
 			key = fn.Name() + key
 			c.methods[key] = append(c.methods[key], fn)
 		}
-		if knowledge.CallsBack(fn.Name()) {
+		if m := ir.Declared(fn); knowledge.CallsBack(fn.Name()) && (m == nil || knowledge.HasAskedShape(m)) {
 			c.asked = append(c.asked, fn)
 		}
 		if token.IsExported(fn.Name()) {

@@ -36,13 +36,14 @@ type Program struct {
 	// Generic functions are there once, as their origin.
 	Funcs []*ssa.Function
 
-	fset   *token.FileSet
-	info   *types.Info
-	nodes  map[token.Pos]ast.Node
-	names  map[ast.Node]string
-	asks   asking
-	noLock noLock
-	inTest map[*ssa.Function]bool
+	fset     *token.FileSet
+	info     *types.Info
+	nodes    map[token.Pos]ast.Node
+	promoted map[token.Pos]*ast.SelectorExpr
+	names    map[ast.Node]string
+	asks     asking
+	noLock   noLock
+	inTest   map[*ssa.Function]bool
 
 	session Session
 	inScope bool
@@ -71,7 +72,7 @@ func run(pass *analysis.Pass) (any, error) {
 }
 
 func (p *Program) buildFunctions(pass *analysis.Pass) {
-	p.nodes = indexNodes(pass)
+	p.nodes, p.promoted = indexNodes(pass)
 	p.asks = readAsking(pass)
 	p.noLock = readNoLock(pass)
 	n := &namer{names: p.names}

@@ -16,8 +16,11 @@ import (
 // indexNodes keys the syntax that accesses memory or calls by the position
 // that go/ssa assigns to its instructions: the selected name, the bracket, the
 // parenthesis, the star, the name of a package variable, the keyword.
-func indexNodes(pass *analysis.Pass) map[token.Pos]ast.Node {
-	nodes := map[token.Pos]ast.Node{}
+//
+// Selectors that go through embedded fields are also keyed by the start of their operand, where go/ssa has
+// the addresses of these fields: see [Program.Promoted].
+func indexNodes(pass *analysis.Pass) (nodes map[token.Pos]ast.Node, promoted map[token.Pos]*ast.SelectorExpr) {
+	nodes, promoted = map[token.Pos]ast.Node{}, map[token.Pos]*ast.SelectorExpr{}
 	kinds := []ast.Node{
 		(*ast.SelectorExpr)(nil), (*ast.IndexExpr)(nil), (*ast.CallExpr)(nil),
 		(*ast.StarExpr)(nil), (*ast.Ident)(nil), (*ast.RangeStmt)(nil),
@@ -26,6 +29,9 @@ func indexNodes(pass *analysis.Pass) map[token.Pos]ast.Node {
 		switch n := n.(type) {
 		case *ast.SelectorExpr:
 			nodes[n.Sel.Pos()] = n
+			if s := pass.TypesInfo.Selections[n]; s != nil && len(s.Index()) > 1 {
+				promoted[n.X.Pos()] = n
+			}
 		case *ast.IndexExpr:
 			nodes[n.Lbrack] = n
 		case *ast.CallExpr:
@@ -41,7 +47,7 @@ func indexNodes(pass *analysis.Pass) map[token.Pos]ast.Node {
 			}
 		}
 	})
-	return nodes
+	return nodes, promoted
 }
 
 func isGlobal(v *types.Var) bool {
@@ -52,6 +58,12 @@ func isGlobal(v *types.Var) bool {
 // selector, index, call, dereference, package variable, or range statement;
 // nil where there is none, as for implicit accesses.
 func (p *Program) Node(pos token.Pos) ast.Node { return p.nodes[pos] }
+
+// Promoted returns the selector that follows an embedded field at addr without its name; nil where there is none.
+//
+//	type plan struct{ *node }
+//	p.each()	// reads p.node
+func (p *Program) Promoted(addr *ssa.FieldAddr) *ast.SelectorExpr { return p.promoted[addr.Pos()] }
 
 // Span returns the range of the expression that an instruction at pos was built from: a call is where its parenthesis
 // is, and people look for its start. Where there is none both ends are pos.

@@ -116,6 +116,13 @@ func (r *Result) lockOfCond(v ssa.Value) (accesspath.Path, string, bool) {
 	return accesspath.Of(v).Plus(".L"), name.String() + ".L", true
 }
 
+// LockOfCond returns the class of the lock of the condition at v; not ok where that is not known.
+func (r *Result) LockOfCond(v ssa.Value) (class string, ok bool) {
+	name, named := accesspath.NameOf(ir.Address(v))
+	alias, known := r.conds[name]
+	return alias.class, named && known && alias.class != ""
+}
+
 // releaseByGoroutine returns the state after a goroutine is started that releases a lock
 // which it has not taken, or waits for a condition under it: from then on it
 // may be held or not.

@@ -59,7 +59,7 @@ func (f *flow) solveStates(fn *ssa.Function, entry *State) {
 			}
 		}
 	}
-	// By what is known of conditions, and of what callers pass.
+	// The ways that conditions tell apart, and the values that callers pass, have states of their own.
 	f.splitWays(fn, entry)
 	if f.flag.differs() {
 		f.byFlag(fn, f.flag)

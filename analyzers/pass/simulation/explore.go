@@ -56,11 +56,15 @@ func Run(s Scope) *Result {
 		result: &Result{stuck: map[ssa.Instruction]int{}}}
 	st := &state{clock: new(int)}
 	*st.clock, st.stamp = 1, 1
-	var args []value
+	// Nothing is known of its arguments, nor of the variables that a literal captures.
+	var args, captured []value
 	for _, p := range s.Root.Params {
 		args = append(args, value{kind: symbol, ref: m.in.intern('s', "", p, nil, 0)})
 	}
-	st.gs = []*goroutine{{stamp: 1, frames: []*frame{m.newFrame(st, s.Root, args, nil)}}}
+	for _, v := range s.Root.FreeVars {
+		captured = append(captured, value{kind: symbol, ref: m.in.intern('s', "", v, nil, 0)})
+	}
+	st.gs = []*goroutine{{stamp: 1, frames: []*frame{m.newFrame(st, s.Root, args, captured)}}}
 	st.ready = []int{0}
 	first := m.settle(st)
 	x.result.Cut = m.truncated

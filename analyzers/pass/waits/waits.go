@@ -225,18 +225,48 @@ func newScopes(prog *ir.Program) *scopes {
 	return s
 }
 
-// listRoots lists the functions to begin with.
+// listRoots lists the functions to begin with: declared ones, and literals that others call later.
 func (s *scopes) listRoots() []*ssa.Function {
 	var list []*ssa.Function
 	for _, fn := range s.prog.Funcs {
-		if fn.Parent() != nil || len(fn.Blocks) == 0 {
-			continue
+		isRoot := s.makes[fn] || s.callsMaker(fn) || s.prog.InTestFile(fn) && isTest(fn)
+		if fn.Parent() != nil {
+			isRoot = makesShared(fn) && isHandedOut(fn)
 		}
-		if s.makes[fn] || s.callsMaker(fn) || s.prog.InTestFile(fn) && isTest(fn) {
+		if isRoot && len(fn.Blocks) > 0 {
 			list = append(list, fn)
 		}
 	}
 	return list
+}
+
+// isHandedOut reports whether a literal is returned, or stored where other functions find it.
+//
+//	return func(ctx context.Context) error { … }
+func isHandedOut(literal *ssa.Function) bool {
+	isLiteral := func(v ssa.Value) bool {
+		if made, ok := v.(*ssa.MakeClosure); ok {
+			v = made.Fn
+		}
+		return v == literal
+	}
+	for instr := range ir.Instructions(literal.Parent()) {
+		switch instr := instr.(type) {
+		case *ssa.Return:
+			if slices.ContainsFunc(instr.Results, isLiteral) {
+				return true
+			}
+		case *ssa.MapUpdate:
+			if isLiteral(instr.Value) {
+				return true
+			}
+		case *ssa.Store:
+			if _, isLocal := instr.Addr.(*ssa.Alloc); !isLocal && isLiteral(instr.Val) {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // starts reports whether fn, which is no test, makes a channel or the like, and starts goroutines itself.

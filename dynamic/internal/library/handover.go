@@ -86,6 +86,7 @@ var handsOverNothing = map[string]bool{
 	"sync.OnceValue":                 false,
 	"sync.OnceValues":                false,
 	"sync.Pool.Get":                  false,
+	"sync.Pool.Put":                  false,
 	"sync.WaitGroup.Go":              false,
 	"sync/atomic.*.Load":             true,
 	"sync/atomic.LoadInt32":          true,

@@ -16,8 +16,9 @@ func Abandoned() {
 }
 
 // abandoned returns the goroutines that wait for a lock that a goroutine has acquired which has ended by now, and which
-// no other function releases for it, by what the source says. They have to be there at two looks: who has just ended
-// may have released the lock before. was has the holders of the look before, by goroutine, and is brought up to date.
+// no other function releases for it, by what the source says. They have to be there at two looks: a goroutine that
+// has just ended may have released the lock before. was has the holders of the look before, by goroutine, and is
+// brought up to date.
 func abandoned(was map[string]int64) (marked []dump.Goroutine) {
 	if dump.Holder == nil {
 		return nil

@@ -131,7 +131,7 @@ type Embeds struct {
 
 func Embedded(e *Embeds) {
 	e.n = 1 // = write T.n
-	e.a = 2 // = write Part.a
+	e.a = 2 // = read Embeds.Part, write Part.a
 }
 
 type Box[V any] struct{ v V }
