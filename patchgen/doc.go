@@ -24,6 +24,8 @@
 //	unlock   a return that leaves a lock held releases it
 //	defer unlock a lock is released when a panic ends the function, too
 //	relock   what runs under a lock does not take it again
+//	snapshot a list is copied under its lock, and its elements are called without
+//	unlock around a lock is released while a callback runs that comes back for it
 //	hand down a value is handed to code under its lock, in place of a getter that takes the lock again
 //	swap     two locks change places
 //	release  a lock is released before the wait that is the last thing under it

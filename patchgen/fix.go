@@ -48,7 +48,7 @@ func Fix(ctx context.Context, in Input) (*finding.Fix, map[string][]byte, error)
 		return withheld(err.Error()), nil, nil
 	}
 	s := newSearch(in)
-	list, err := strategy.Fence(func() ([]candidate, error) { return candidates(in, false) })
+	list, err := strategy.Fence(func() ([]candidate, error) { return candidates(in, shown) })
 	if err != nil && !in.Drafts {
 		return withheld(err.Error()), nil, nil
 	}
@@ -102,22 +102,21 @@ type candidate struct {
 }
 
 // candidates lists what may be tried for a group, in order. The error is the
-// reason why nothing may. With bold, the strategies edit also where they could not show that it is right, and leave the
-// doubt to the judge.
-func candidates(in Input, bold bool) ([]candidate, error) {
+// reason why nothing may.
+func candidates(in Input, how boldness) ([]candidate, error) {
 	// Findings on locks, WaitGroups and channels name places, and no variable to protect.
 	if code, ok := onSync(in.Group); ok {
-		return syncCandidates(in, code, bold)
+		return syncCandidates(in, code, how)
 	}
 	// Where a use is torn from what leads to it, and no more, the least is to make them one step.
 	var list []candidate
 	if code, ok := splitCode(in.Group); ok {
 		var err error
-		if list, err = placeCandidates(in, code, bold); err != nil {
+		if list, err = placeCandidates(in, code, how); err != nil {
 			return nil, err
 		}
 	}
-	p, err := newProblem(in, bold)
+	p, err := newProblem(in, how)
 	switch {
 	case err != nil && len(list) == 0:
 		return nil, err
@@ -162,7 +161,7 @@ func candidates(in Input, bold bool) ([]candidate, error) {
 
 // syncCandidates lists the strategies for the codes of a group: where a lock is left held or taken twice, that is what
 // those who wait for it need.
-func syncCandidates(in Input, code finding.Code, bold bool) ([]candidate, error) {
+func syncCandidates(in Input, code finding.Code, how boldness) ([]candidate, error) {
 	codes := []finding.Code{code}
 	for _, f := range in.Group {
 		if isLockFault(f.Code) {
@@ -176,7 +175,7 @@ func syncCandidates(in Input, code finding.Code, bold bool) ([]candidate, error)
 		if slices.Contains(codes[:i], code) {
 			continue
 		}
-		more, err := placeCandidates(in, code, bold)
+		more, err := placeCandidates(in, code, how)
 		if err != nil {
 			return nil, err
 		}
@@ -189,13 +188,13 @@ func syncCandidates(in Input, code finding.Code, bold bool) ([]candidate, error)
 }
 
 // placeCandidates lists the strategies that correct the places of findings of a code.
-func placeCandidates(in Input, code finding.Code, bold bool) ([]candidate, error) {
+func placeCandidates(in Input, code finding.Code, how boldness) ([]candidate, error) {
 	before, err := in.Module.original()
 	if err != nil {
 		return nil, err
 	}
 	own := slices.DeleteFunc(slices.Clone(in.Group), func(f *finding.Finding) bool { return f.Code != code })
-	p := &syncfix.Problem{Module: in.Module.Module, Facts: factsOf(before, bold), Findings: own, Bold: bold}
+	p := &syncfix.Problem{Module: in.Module.Module, Facts: how.factsOf(before), Findings: own, Bold: how != shown}
 	var list []candidate
 	for _, s := range syncfix.For(code) {
 		list = append(list, candidate{s.Name, func() (*strategy.Patch, error) { return syncfix.Try(s, p) }})
@@ -228,27 +227,36 @@ func subject(group []*finding.Finding) string {
 	return cmp.Or(group[0].Variable.Name, group[0].Title)
 }
 
-// factsOf returns what the strategies ask of the source; with bold, code that is not known is taken for harmless.
-func factsOf(before *facts.Facts, bold bool) *facts.Facts {
-	if bold {
-		return before.Trusting()
+// boldness is how far the strategies edit where they could not show that it is right.
+type boldness int
+
+const (
+	shown    boldness = iota // not at all
+	bold                     // they do, but no new lock is held around code that is not known
+	trusting                 // nor does that keep them from it
+)
+
+// factsOf returns the facts of the source that the strategies ask for.
+func (how boldness) factsOf(before *facts.Facts) *facts.Facts {
+	if how == shown {
+		return before
 	}
-	return before
+	return before.Bold(how == trusting)
 }
 
 // newProblem analyses the module and finds the variable in it. The error is
 // the reason why there is no patch.
-func newProblem(in Input, bold bool) (*strategy.Problem, error) {
+func newProblem(in Input, how boldness) (*strategy.Problem, error) {
 	before, err := in.Module.original()
 	if err != nil {
 		return nil, err
 	}
-	p, err := strategy.NewProblem(in.Module.Module, factsOf(before, bold), onOneVariable(in.Group))
+	p, err := strategy.NewProblem(in.Module.Module, how.factsOf(before), onOneVariable(in.Group))
 	if err != nil {
 		return nil, err
 	}
-	p.Patched, p.Bold = in.Patched, bold
-	return p, p.Unseen()
+	p.Patched, p.Bold = in.Patched, how != shown
+	return p, nil
 }
 
 // neighbors returns the variables beside that of the problem for which the goroutines race too, by what the runs have
@@ -337,8 +345,8 @@ func onSync(group []*finding.Finding) (finding.Code, bool) {
 	memory := []finding.Mode{finding.Read, finding.Write, finding.AtomicRead, finding.AtomicWrite}
 	isMemory := func(a finding.Access) bool { return slices.Contains(memory, a.Mode) }
 	for _, f := range group {
-		// A panic that ended a section is a side too, beside the accesses. The close that a send races with is a write of
-		// the channel, for who sees memory alone.
+		// A panic that ended a section is a side too, beside the accesses. Where the runs see
+		// memory alone, the close that a send races with is a write of the channel.
 		isSync := len(f.Accesses) > 0 && !slices.ContainsFunc(f.Accesses, isMemory)
 		if isSync || len(f.Cycle) > 0 || f.Code == finding.CloseRaces {
 			return f.Code, true

@@ -19,6 +19,7 @@ import (
 
 	"github.com/interlock-go/interlock/analyzers/finding"
 	"github.com/interlock-go/interlock/patchgen/internal/edit"
+	"github.com/interlock-go/interlock/patchgen/internal/session/sessiontest"
 	"github.com/interlock-go/interlock/patchgen/internal/strategy"
 	"github.com/interlock-go/interlock/patchgen/internal/syncfix"
 )
@@ -31,6 +32,7 @@ var updateGolden = flag.Bool("update", false, "write the diffs that come out int
 //	go: go1.13          the go directive (default go1.26)
 //	strategy: name      the one that has to succeed; the diff section is golden
 //	withheld: text      a part of the reason; may stand several times
+//	relies: part        the patch of the strategy is a draft; a part of its doubt
 //	draft: name         where drafts are allowed, the strategy that makes one; the draft section is golden
 //	doubt: text         a part of a doubt of the draft; each needs one
 //	note: text          a part of a note; may stand several times
@@ -111,29 +113,8 @@ func loadAll(t *testing.T, root string) []*packages.Package {
 	if err != nil {
 		t.Fatal(err)
 	}
-	shareImports(loaded)
+	sessiontest.ShareImports(loaded)
 	return loaded
-}
-
-// shareImports has each package find what only others of its module import. A session has the
-// packages of one case alone, and would type what a patch imports anew from the source of the
-// standard library, for each case.
-func shareImports(loaded []*packages.Package) {
-	library := map[string]*packages.Package{}
-	for _, p := range loaded {
-		for path, dep := range p.Imports {
-			if !strings.Contains(path, ".") && dep.Types != nil {
-				library[path] = dep
-			}
-		}
-	}
-	for _, p := range loaded {
-		for path, dep := range library {
-			if p.Imports[path] == nil {
-				p.Imports[path] = dep
-			}
-		}
-	}
 }
 
 // moduleOf makes a module of the packages below one directory.
@@ -166,11 +147,20 @@ func (c *fixCase) run(t *testing.T, root string, loaded []*packages.Package) {
 		syncfix.All = slices.DeleteFunc(slices.Clone(syncfix.All),
 			func(s syncfix.Strategy) bool { return s.Name != only[0] })
 	}
-	fix, files, err := Fix(context.Background(), Input{Module: m, Group: c.findings(t, root)})
+	want := strings.Join(c.header["strategy"], "")
+	in := Input{Module: m, Group: c.findings(t, root)}
+	fix, files, err := Fix(context.Background(), in)
+	// A patch that relies on something is a draft.
+	if relies := c.header["relies"]; err == nil && relies != nil {
+		if !strings.Contains(fix.Withheld, relies[0]) {
+			t.Errorf("withheld %q without drafts, want a part %q", fix.Withheld, relies[0])
+		}
+		in.Drafts = true
+		fix, files, err = Fix(context.Background(), in)
+	}
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := strings.Join(c.header["strategy"], "")
 	if fix.Strategy != want {
 		t.Fatalf("strategy %q, want %q\nwithheld: %s\nrejected: %s\n%s", fix.Strategy, want, fix.Withheld,
 			strings.Join(fix.Rejected, "\n"), fix.Diff)
@@ -348,7 +338,7 @@ func (c *fixCase) findings(t *testing.T, root string) []*finding.Finding {
 		if f.Section = section; f.Status == finding.Confirmed && len(f.Accesses) == 1 {
 			f.Accesses = append(f.Accesses, f.Accesses[0])
 		}
-		if list = append(list, f); len(holders) > 0 {
+		if list = append(list, f); len(holders)+len(frames) > 0 {
 			f.Evidence = &finding.Evidence{Blocked: "sync.Mutex.Lock", Holders: holders}
 			g := &finding.Goroutine{Stack: []finding.Frame{{File: f.Accesses[0].File, Line: f.Accesses[0].Line}}}
 			for _, n := range slices.Sorted(maps.Keys(frames)) {

@@ -3,6 +3,7 @@ package patchgen
 import (
 	"errors"
 	"fmt"
+	"go/token"
 	"slices"
 	"strings"
 
@@ -24,6 +25,7 @@ func (in Input) others(p *strategy.Problem) (list []validate.Variable) {
 			Name: strings.TrimSuffix(name, "[]")}
 		isRace := f.Status == finding.Confirmed && f.Code.IsDataRace()
 		isOther := isAlike(v, p.Variable) && v != p.Claimed() && !p.Variable.Holds(v.Package, v.Type)
+		isOther = isOther && (token.IsIdentifier(v.Name) || !p.Variable.Within) // memory without a name lies within it
 		if isRace && isOther && !slices.Contains(list, v) {
 			list = append(list, v)
 		}

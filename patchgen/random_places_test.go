@@ -37,7 +37,7 @@ func TestRandomPlaces(t *testing.T) {
 		if kinds[i%len(kinds)] == "recheck" {
 			c.header["type"] = []string{"T"}
 		}
-		fix, files, err := Fix(context.Background(), Input{Module: m, Group: c.findings(t, root)})
+		fix, files, err := Fix(context.Background(), Input{Module: m, Group: c.findings(t, root), Drafts: true})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -81,8 +82,20 @@ func TestRandom(t *testing.T) {
 			t.Errorf("only %d patches by %s: the programs no longer try it", built[s], s)
 		}
 	}
+	t.Log("doubts about steps and orders that do not matter:", falseDoubts)
+	for obligation, most := range map[string]int{"written first": *randomPrograms / 20, "beside step": *randomPrograms / 6,
+		"alone": *randomPrograms / 10} {
+		if falseDoubts[obligation] > most {
+			t.Errorf("%d patches have a doubt of %q that does not matter, want %d at most", falseDoubts[obligation],
+				obligation, most)
+		}
+	}
 	compareRuns(t, root, variants, diffs)
 }
+
+// falseDoubts counts the patches of TestRandom that are drafts for steps which nobody takes for one there, or for an
+// order that the program does not depend on, by obligation.
+var falseDoubts = map[string]int{}
 
 // tryRandom builds and checks one patch by a strategy; nil if the strategy refuses. Torn
 // reports that the check does, because a test and its use are two steps.
@@ -100,7 +113,7 @@ func tryRandom(t *testing.T, m *Module, name, field, by string) (files map[strin
 	if len(f.Accesses) == 0 {
 		return nil, false
 	}
-	p, err := newProblem(Input{Module: m, Group: []*finding.Finding{f}}, false)
+	p, err := newProblem(Input{Module: m, Group: []*finding.Finding{f}}, shown)
 	if err != nil {
 		t.Fatalf("%s %s: %v", name, field, err)
 	}
@@ -132,7 +145,8 @@ func tryVariant(t *testing.T, m *Module, p *strategy.Problem, name string,
 	}
 	v := &verifier{module: m}
 	err = v.judge(context.Background(), &attempt{name: s.Name, patch: out})
-	if why := (*validate.Refusal)(nil); errors.As(err, &why) &&
+	why := (*validate.Refusal)(nil)
+	if errors.As(err, &why) &&
 		(why.Obligation == "one step" || why.Obligation == "read side") {
 		// The check knows of tests, and of writes of other variables, that the strategy does not follow.
 		t.Logf("%s of %s: %v", s.Name, name, err)
@@ -143,6 +157,10 @@ func tryVariant(t *testing.T, m *Module, p *strategy.Problem, name string,
 	case strings.Contains(err.Error(), "without a common lock"):
 		// Another variable of the object races beside this one: a draft with that doubt, which has to hold as well.
 		t.Logf("%s of %s: %v", s.Name, name, err)
+	case why != nil && slices.Contains([]string{"beside step", "alone", "written first"}, why.Obligation):
+		// A draft that has to hold as well.
+		t.Logf("%s of %s: %v", s.Name, name, err)
+		falseDoubts[why.Obligation]++
 	default:
 		t.Errorf("%s of %s: %v\n%s", s.Name, name, err, diff)
 		return nil, false

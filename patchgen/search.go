@@ -62,6 +62,9 @@ func (s *search) proven(ctx context.Context, list []candidate) (*attempt, error)
 		if err != nil {
 			return nil, err
 		}
+		if a != nil && len(a.doubts) > 0 && !s.in.Drafts && !a.refused {
+			s.refuse(a, c.name+": "+a.doubts[0].Text)
+		}
 		if a == nil || len(a.doubts) > 0 {
 			continue
 		}
@@ -88,6 +91,9 @@ func (s *search) attempt(ctx context.Context, c candidate) (*attempt, error) {
 		return nil, nil
 	}
 	a := &attempt{name: c.name, patch: out, doubts: slices.Clone(out.Doubts)}
+	if text := assumedBy(out); text != "" {
+		a.doubt(finding.Doubt{Obligation: "assumed", Weight: finding.Heavy, Text: text})
+	}
 	s.tried = append(s.tried, a)
 	_, err = strategy.Fence(func() (*attempt, error) { return a, s.verifier.judge(ctx, a) })
 	if err != nil {
@@ -130,14 +136,21 @@ const mostDrafts = 3
 // draft returns the best candidate of which some obligations could not be shown, and that passes all checks; nil if
 // there is none. The strategies are asked again, to edit where they could not show that it is right.
 func (s *search) draft(ctx context.Context) (*attempt, error) {
-	bolder, err := strategy.Fence(func() ([]candidate, error) { return candidates(s.in, true) })
-	if err != nil {
-		bolder = nil // the same reason as before
-	}
 	proven := len(s.reasons)
-	for _, c := range bolder {
-		if _, err := s.attempt(ctx, c); err != nil {
-			return nil, err
+	for _, how := range []boldness{bold, trusting} {
+		list, err := strategy.Fence(func() ([]candidate, error) { return candidates(s.in, how) })
+		if err != nil {
+			break // for the same reason as before
+		}
+		for _, c := range list {
+			a, err := s.attempt(ctx, c)
+			if err != nil {
+				return nil, err
+			}
+			// What only a bold strategy makes is never without a doubt.
+			if a != nil && len(a.doubts) == 0 {
+				a.doubt(finding.Doubt{Obligation: "maker", Weight: finding.Heavy, Text: s.reasonOf(c.name)})
+			}
 		}
 	}
 	// Why a strategy cannot be bolder either is a reason only where it could edit then.
@@ -166,6 +179,16 @@ func (s *search) draft(ctx context.Context) (*attempt, error) {
 		}
 	}
 	return nil, nil
+}
+
+// reasonOf returns why a strategy would not make a patch before it was bold.
+func (s *search) reasonOf(name string) string {
+	for _, r := range s.reasons {
+		if text, ok := strings.CutPrefix(r.text, name+": "); ok {
+			return text
+		}
+	}
+	return "it counts on code that is not known to do nothing that this needs"
 }
 
 // linesOf returns how many lines a candidate adds and removes.
@@ -206,9 +229,6 @@ func (s *search) fixOf(a *attempt) (*finding.Fix, error) {
 	}
 	fix := &finding.Fix{Strategy: a.name, Diff: diff, Checked: a.passed, Notes: a.patch.Notes, Doubts: a.doubts,
 		Verdict: s.verifier.verdict()}
-	if text := assumedBy(a.patch); text != "" {
-		fix.Doubts = append(slices.Clone(fix.Doubts), finding.Doubt{Obligation: "assumed", Weight: finding.Heavy, Text: text})
-	}
 	if len(fix.Doubts) > 0 {
 		fix.Verdict = finding.Draft
 	}

@@ -109,9 +109,6 @@ func (v *verifier) judge(ctx context.Context, a *attempt) error {
 			return fmt.Errorf("not %q: %w", name, err)
 		}
 	}
-	if note := judge.Reentry(after, a.patch.Claim); note != "" {
-		a.patch.Notes = append(a.patch.Notes, note)
-	}
 	return nil
 }
 

@@ -19,24 +19,22 @@ import (
 	"github.com/interlock-go/interlock/dynamic/campaign/record"
 )
 
-func campaignCommand() *command {
-	return &command{
-		name: "campaign", args: "show|merge|export",
-		short: "show, merge and export the records of test -record",
-		long: `A campaign is the runs that one call of "interlock test" makes. With -record, test keeps them in a file: each
+var campaignCommand = command{
+	name: "campaign", args: "show|merge|export",
+	short: "show, merge and export the records of test -record",
+	long: `A campaign is the runs that one call of "interlock test" makes. With -record, test keeps them in a file: each
 process, what it has shown, and the findings over time. Started again with the same flags on the same build,
 test completes the runs that are missing, after a kill too, or makes further ones that begin with what is
 known. What was recorded of another build, or with other flags, stays in the file and is not used.
 
 The file is an SQLite database with the tables campaigns, processes, evidence and findings, and the views
 gaps and relations.`,
-		examples: [][2]string{
-			{"interlock test -record campaign.db ./...", "keep a campaign, complete it, or add runs to it"},
-			{"interlock campaign show campaign.db", "what it has"},
-			{"interlock campaign merge campaign.db other.db", "add what another machine has shown"},
-		},
-		options: func() runner { return flagless(func(c *call) int { return c.needsWord("campaign") }) },
-	}
+	examples: [][2]string{
+		{"interlock test -record campaign.db ./...", "keep a campaign, complete it, or add runs to it"},
+		{"interlock campaign show campaign.db", "what it has"},
+		{"interlock campaign merge campaign.db other.db", "add what another machine has shown"},
+	},
+	options: func() runner { return flagless(func(c *call) int { return c.needsWord("campaign") }) },
 }
 
 var campaignShowCommand = command{

@@ -15,18 +15,12 @@ import (
 	"os"
 	"os/signal"
 	"runtime/debug"
-	"slices"
-	"strings"
-	"sync"
 	"syscall"
 
 	"github.com/interlock-go/interlock/cmd/internal/driver"
-	"github.com/interlock-go/interlock/cmd/internal/planner"
 	"github.com/interlock-go/interlock/cmd/internal/progress"
 	"github.com/interlock-go/interlock/cmd/internal/rebuild"
-	"github.com/interlock-go/interlock/cmd/internal/suggest"
 	"github.com/interlock-go/interlock/cmd/internal/testflags"
-	"github.com/interlock-go/interlock/dynamic/build"
 	"github.com/interlock-go/interlock/dynamic/build/covertool"
 )
 
@@ -49,16 +43,6 @@ func Main(args []string) int {
 	return run(ctx, os.Stdout, os.Stderr, args)
 }
 
-// call is one run of a command.
-type call struct {
-	ctx            context.Context
-	stdout, stderr io.Writer
-	progress       *progress.Reporter
-	*common
-	closers []io.Closer  // when the command has ended
-	kept    *build.Still // see still
-}
-
 func run(ctx context.Context, stdout, stderr io.Writer, args []string) int {
 	name, args, first := "help", args, ""
 	if dir, rest, ok := leadingFolder(args); ok {
@@ -74,12 +58,12 @@ func run(ctx context.Context, stdout, stderr io.Writer, args []string) int {
 		name = "version"
 	}
 	// Which command, and with which flags.
-	name, args = subcommand(name, args)
 	out := &sink{w: stdout}
-	c := &call{ctx: ctx, stdout: out, stderr: stderr, progress: progress.New(stderr)}
-	cmd := find(name)
+	c := &call{ctx: ctx, stdout: out, stderr: stderr, progress: progress.New(stderr), table: commands}
+	name, args = c.table.subcommand(name, args)
+	cmd := c.table.find(name)
 	if cmd == nil {
-		return c.usage("%s", unknownCommand(name))
+		return c.usage("%s", c.table.unknown(name))
 	}
 	switch {
 	case first == "":
@@ -90,10 +74,10 @@ func run(ctx context.Context, stdout, stderr io.Writer, args []string) int {
 			return c.usage("-C: %v", err)
 		}
 	}
-	if wrong := unknownSubcommand(name, args); wrong != "" {
+	if wrong := c.table.unknownSubcommand(name, args); wrong != "" {
 		return c.usage("%s", wrong)
 	}
-	in, own, err := parse(cmd, args)
+	in, own, err := c.table.parse(cmd, args)
 	if errors.Is(err, flag.ErrHelp) {
 		cmd.help(out)
 		return c.written(out, exitClean)
@@ -135,62 +119,6 @@ func run(ctx context.Context, stdout, stderr io.Writer, args []string) int {
 	return c.written(out, c.guarded(own))
 }
 
-// leadingFolder returns the folder of a -C that stands before the command, as the go command takes it there, and the
-// other arguments.
-func leadingFolder(args []string) (dir string, rest []string, ok bool) {
-	if len(args) == 0 {
-		return "", args, false
-	}
-	name, value, given := strings.Cut(args[0], "=")
-	switch {
-	case name != "-C" && name != "--C":
-		return "", args, false
-	case given:
-		return value, args[1:], true
-	case len(args) > 1:
-		return args[1], args[2:], true
-	}
-	return "", args, false
-}
-
-// unknownCommand returns the message about a command that does not exist, with the next step.
-func unknownCommand(name string) string {
-	return fmt.Sprintf("unknown command %q%s; `interlock help` lists the commands", name,
-		suggest.Hint(name, commandNames()))
-}
-
-// sink is standard output. It keeps the first error: a text that was cut off
-// must not pass for a whole one.
-type sink struct {
-	w   io.Writer
-	mu  sync.Mutex
-	err error // guarded by mu
-}
-
-// Write writes to standard output. Several goroutines may call it.
-func (s *sink) Write(b []byte) (int, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	n, err := s.w.Write(b)
-	if s.err == nil {
-		s.err = err
-	}
-	return n, err
-}
-
-// written returns the exit code of a command that would have ended in code, when
-// no goroutine of it runs any more. A command that has noticed by itself that its
-// output was not written has said so, and does not end in 0.
-func (c *call) written(out *sink, code int) int {
-	out.mu.Lock()
-	err := out.err
-	out.mu.Unlock()
-	if err == nil || code != exitClean {
-		return code
-	}
-	return c.unwritten(fmt.Errorf("the output is not whole: %w", err))
-}
-
 // guarded runs the command. A panic is a fault of Interlock; by itself it
 // would end in Go's exit code 2, which is not true of the user's command line.
 func (c *call) guarded(cmd runner) (code int) {
@@ -204,49 +132,11 @@ func (c *call) guarded(cmd runner) (code int) {
 	return cmd.run(c)
 }
 
-// close removes the temporary folders of the command.
-func (c *call) close() {
-	for _, closer := range slices.Backward(c.closers) {
-		c.closeLater(closer)
-	}
-}
+// commands are all commands, in the order in which help lists them.
+var commands = table{&checkCommand, &planCommand, &testCommand, &campaignCommand, &fixCommand, &auditCommand,
+	&baselineCommand, &sectionsCommand, &runCommand, &buildCommand, &envCommand, &reportCommand,
+	&lspCommand, &initCommand, &configCommand, &completionCommand, &explainCommand, &versionCommand, &helpCommand,
 
-// closeLater closes closer when the command ends, and reports an error.
-func (c *call) closeLater(closer io.Closer) {
-	if err := closer.Close(); err != nil {
-		c.warn(err.Error())
-	}
-}
-
-// makePlan makes a plan. Its module is closed when the command has ended.
-func (c *call) makePlan(o planner.Options) (*planner.Planned, error) {
-	pl, err := planner.Make(c.ctx, o)
-	if pl != nil {
-		c.closers = append(c.closers, pl.Module)
-	}
-	return pl, err
-}
-
-// still returns the settings that keep the go commands of this call from writing
-// into the user's tree.
-func (c *call) still() (*build.Still, error) {
-	if c.kept != nil {
-		return c.kept, nil
-	}
-	still, err := build.KeepStill(c.ctx, ".", os.Environ())
-	if err != nil {
-		return nil, err
-	}
-	c.kept, c.closers = still, append(c.closers, still)
-	return still, nil
-}
-
-// usageOf is usage for an error, which names the place in the file of settings where the fault is a flag's that stands
-// there.
-func (c *call) usageOf(err error) int { return c.usage("%v", c.placed(err)) }
-
-// usage reports a fault of the command line in one line.
-func (c *call) usage(format string, args ...any) int {
-	c.warn(fmt.Sprintf(format, args...))
-	return exitUsage
-}
+	&sectionsListCommand, &sectionsCheckCommand, &sectionsRefreshCommand, &sectionsRefineCommand,
+	&campaignShowCommand, &campaignMergeCommand, &campaignExportCommand,
+	&baselineWriteCommand, &baselineCheckCommand, &configVerifyCommand, &configSchemaCommand}

@@ -133,7 +133,7 @@ var update = flag.Bool("update", false, "write the table of exit codes and the m
 
 // The man pages are those of the program.
 func TestManPages(t *testing.T) {
-	for name, want := range manPages() {
+	for name, want := range manPages(commands) {
 		name = filepath.Join("../../../docs/man", name)
 		if *update {
 			if err := os.WriteFile(name, []byte(want), 0o666); err != nil {
@@ -155,7 +155,7 @@ func TestExitCodesInDocs(t *testing.T) {
 		fmt.Fprintf(&table, "| %d | %s |\n", e.code, e.text())
 	}
 	table.WriteString("\n| command | ends in 1 for |\n|---|---|\n")
-	for _, cmd := range append(commands(), subcommands()...) {
+	for _, cmd := range commands {
 		if cmd.fails != "" {
 			fmt.Fprintf(&table, "| `%s` | %s |\n", cmd.name, cmd.fails)
 		}

@@ -322,14 +322,3 @@ func declareStrength(fs *flag.FlagSet, strength *int) {
 func (o *campaignFlags) choosesPlaces() bool {
 	return strings.HasPrefix(o.schedule, "location:") || strings.HasPrefix(o.schedule, "variable:")
 }
-
-// flagFault is the error about a flag that others exclude.
-type flagFault struct {
-	flag string
-	why  string // ends a sentence that begins with the flag
-}
-
-func misfit(flag, why string, args ...any) error { return &flagFault{flag, fmt.Sprintf(why, args...)} }
-
-// Error names the flag and the reason.
-func (f *flagFault) Error() string { return "-" + f.flag + " " + f.why }

@@ -3,8 +3,6 @@ package cli
 import (
 	"fmt"
 	"io"
-	"runtime"
-	"runtime/debug"
 	"slices"
 	"strconv"
 	"strings"
@@ -45,20 +43,18 @@ const outroEnd = `
 "interlock explain" lists all codes.
 `
 
-func helpCommand() *command {
-	return &command{
-		name: "help", args: "[command]", short: "show how to use interlock or one of its commands",
-		long:     "Help prints the list of commands, or what one of them does, with its flags and examples.",
-		examples: [][2]string{{"interlock help test", "what test does"}},
-		options:  func() runner { return flagless(runHelp) },
-	}
+var helpCommand = command{
+	name: "help", args: "[command]", short: "show how to use interlock or one of its commands",
+	long:     "Help prints the list of commands, or what one of them does, with its flags and examples.",
+	examples: [][2]string{{"interlock help test", "what test does"}},
+	options:  func() runner { return flagless(runHelp) },
 }
 
 func runHelp(c *call) int {
 	switch len(c.packages) {
 	case 0:
 		io.WriteString(c.stdout, intro)
-		for _, cmd := range commands() {
+		for _, cmd := range c.table.first() {
 			fmt.Fprintf(c.stdout, "    %-10s  %s\n", cmd.name, cmd.short)
 		}
 		io.WriteString(c.stdout, outro)
@@ -69,9 +65,9 @@ func runHelp(c *call) int {
 		return exitClean
 	case 1, 2: // such as sections refresh
 		name := strings.Join(c.packages, " ")
-		cmd := find(name)
+		cmd := c.table.find(name)
 		if cmd == nil {
-			return c.usage("%s", unknownCommand(name))
+			return c.usage("%s", c.table.unknown(name))
 		}
 		cmd.help(c.stdout)
 		return exitClean
@@ -80,11 +76,11 @@ func runHelp(c *call) int {
 }
 
 // help writes all there is to know about a command.
-func (c *command) help(w io.Writer) { manual.Help(w, c.manual()) }
+func (c *command) help(w io.Writer) { manual.Help(w, manualOf(c)) }
 
-// manual returns the manual of a command.
-func (c *command) manual() *manual.Command {
-	shared := slices.DeleteFunc(knownFlags()[c.name], func(name string) bool { return slices.Contains(c.own, name) })
+// manualOf returns the manual of a command.
+func manualOf(c *command) *manual.Command {
+	shared := slices.DeleteFunc(c.settable(), func(name string) bool { return slices.Contains(c.own, name) })
 	return &manual.Command{
 		Name: c.name, Args: c.args, Short: c.short, Long: c.long, Examples: c.examples,
 		Fails: c.fails, Flags: newFlagSet(c, new(common), c.options()), Settings: shared,
@@ -92,7 +88,7 @@ func (c *command) manual() *manual.Command {
 }
 
 // manPages returns the man pages, by their file: the one of the program and the one of the codes.
-func manPages() map[string]string {
+func manPages(t table) map[string]string {
 	page := manual.Page{
 		Intro: "Interlock finds concurrency bugs in Go programs, proves them by catching them in the act, and proposes\n" +
 			"patches that it has checked and run again. Packages are named as for the go command.",
@@ -106,53 +102,17 @@ func manPages() map[string]string {
 		codes = append(codes, [3]string{string(code), code.Title(), codetext.All()[code]})
 	}
 	var program, classes strings.Builder
-	manual.Man(&program, page, manuals())
+	manual.Man(&program, page, manualsOf(t))
 	manual.CodesPage(&classes, codes)
 	return map[string]string{"interlock.1": program.String(), "interlock-codes.7": classes.String()}
 }
 
-// manuals returns the manuals of all commands and their subcommands.
-func manuals() (all []*manual.Command) {
-	for _, c := range append(commands(), subcommands()...) {
-		all = append(all, c.manual())
+// manualsOf returns the manuals of the commands.
+func manualsOf(t table) (all []*manual.Command) {
+	for _, c := range t {
+		all = append(all, manualOf(c))
 	}
 	return all
-}
-
-var versionCommand = command{
-	name: "version", short: "print the version of interlock",
-	long: "Version prints the version of interlock, the revision that it was built from if that is known,\n" +
-		"and the Go version that built it.",
-	options: func() runner { return flagless(runVersion) },
-}
-
-func runVersion(c *call) int {
-	fmt.Fprintf(c.stdout, "interlock %s %s %s/%s\n", version(), runtime.Version(), runtime.GOOS, runtime.GOARCH)
-	return exitClean
-}
-
-// version returns the version that the go command has stamped into this program.
-func version() string {
-	info, ok := debug.ReadBuildInfo()
-	if !ok {
-		info = new(debug.BuildInfo)
-	}
-	return versionOf(info)
-}
-
-// versionOf returns the module's version where the binary has one (go install ...@v1.2.3, or a build in a checkout),
-// else 0.0.0-devel, with the revision where it is known.
-func versionOf(info *debug.BuildInfo) string {
-	if v := info.Main.Version; v != "" && v != "(devel)" {
-		return v
-	}
-	v := "0.0.0-devel"
-	for _, s := range info.Settings {
-		if s.Key == "vcs.revision" {
-			v += "+" + s.Value[:min(12, len(s.Value))]
-		}
-	}
-	return v
 }
 
 var explainCommand = command{

@@ -13,7 +13,6 @@ import (
 	"github.com/interlock-go/interlock/cmd/internal/planner"
 	"github.com/interlock-go/interlock/cmd/internal/progress"
 	"github.com/interlock-go/interlock/cmd/internal/report"
-	"github.com/interlock-go/interlock/cmd/internal/suggest"
 )
 
 const sectionsLong = `An atomic section is code that other goroutines must not split: from an entry, an access to shared
@@ -38,42 +37,6 @@ its own help: "interlock help sections refresh".`,
 var listExamples = [][2]string{
 	{"interlock sections ./...", "those that test watches"},
 	{"interlock sections list -sections=ai ./cache", "candidates of one package"},
-}
-
-// subcommands of commands that have some. A function, as commands is.
-func subcommands() []*command {
-	return []*command{&sectionsListCommand, &sectionsCheckCommand, &sectionsRefreshCommand, &sectionsRefineCommand,
-		&campaignShowCommand, &campaignMergeCommand, &campaignExportCommand,
-		&baselineWriteCommand, &baselineCheckCommand, configVerifyCommand(), configSchemaCommand()}
-}
-
-// unknownSubcommand returns an error text if the first word behind a command with subcommands is neither one of them
-// nor a package, which is named by a path such as ./cache. Otherwise it returns "".
-func unknownSubcommand(name string, args []string) string {
-	if len(args) == 0 || strings.HasPrefix(args[0], "-") || strings.ContainsAny(args[0], "./@\\") {
-		return ""
-	}
-	var below []string
-	for _, c := range subcommands() {
-		if word, ok := strings.CutPrefix(c.name, name+" "); ok {
-			below = append(below, word)
-		}
-	}
-	if len(below) == 0 {
-		return ""
-	}
-	return fmt.Sprintf("%s has no subcommand %q%s; it has %s, and a package is named as ./%s", name, args[0],
-		suggest.Hint(args[0], below), strings.Join(below, ", "), args[0])
-}
-
-// subcommand returns the command that the first of args names, if it is one of name.
-func subcommand(name string, args []string) (string, []string) {
-	if len(args) > 0 {
-		if full := name + " " + args[0]; find(full) != nil {
-			return full, args[1:]
-		}
-	}
-	return name, args
 }
 
 var sectionsListCommand = command{

@@ -14,6 +14,7 @@ const largePackage = 1000
 // Named is a tree with the heading of its column.
 type Named struct {
 	Name string
+	Dir  string // its folder
 	Tree *Tree
 	Rows Rooms // of its docs/architecture.md; nil leaves the row of imports out
 }

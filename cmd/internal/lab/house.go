@@ -14,7 +14,7 @@ import (
 // any, those of the working directory.
 func runHouse(_ context.Context, args []string) (held bool, err error) {
 	flags := flag.NewFlagSet("lab house", flag.ExitOnError)
-	list := flags.Bool("list", false, "also list every place that breaks a rule, for each tree")
+	list := flags.Bool("list", false, "also list every place that breaks a rule, and files in a circle, for each tree")
 	write := flags.Bool("w", false, "write the figures and the sizes of the rooms into docs/architecture.md, as limits")
 	flags.Parse(args)
 	dirs := flags.Args()
@@ -41,13 +41,21 @@ func runHouse(_ context.Context, args []string) (held bool, err error) {
 				return false, err
 			}
 		}
-		trees = append(trees, house.Named{Name: filepath.Base(abs), Tree: tree, Rows: rows})
+		trees = append(trees, house.Named{Name: filepath.Base(abs), Dir: dir, Tree: tree, Rows: rows})
 	}
 	house.Write(os.Stdout, trees...)
 	if *list {
 		for _, t := range trees {
 			fmt.Printf("\n## Rules broken: %s\n", t.Name)
 			house.WriteBreaches(os.Stdout, t)
+			circles, err := house.Circles(t.Dir, "./...")
+			if err != nil {
+				return false, err
+			}
+			fmt.Printf("\nfiles in a circle: %d\n", len(circles))
+			for _, c := range circles {
+				fmt.Printf("\t%v\n", c)
+			}
 		}
 	}
 	return true, nil

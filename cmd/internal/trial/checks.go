@@ -33,6 +33,7 @@ type trial struct {
 	settings testrun.Settings
 	flags    testflags.Flags
 	before   *campaign.Result // of the runs of the original; nil before they are made
+	measured time.Duration    // see measure; 0 until then
 	depth    Depth
 	known    []*finding.Finding // in the original
 	asked    []*finding.Finding // those that are to be patched
@@ -191,8 +192,11 @@ func newComplaint(before, after string) bool {
 // fails as often with the patch, this is a doubt.
 func (t *trial) test(files map[string][]byte) error {
 	t.say("running the tests")
-	limit := t.limit()
 	args := t.args([]string{"test", "-json"}, slices.Concat(t.plan.BuildFlags, t.flags.GoTest()))
+	if err := t.measure(args); err != nil {
+		return err
+	}
+	limit := t.limit()
 	if limit > 0 {
 		args = slices.Insert(args, 1, "-timeout="+limit.String())
 	}
@@ -235,12 +239,38 @@ func endedAfter(limit time.Duration, failed error) error {
 	return errors.New(s)
 }
 
+// measure runs the tests of the original once where no run of it is known, as for findings of a file, so that a patch
+// with which they hang is not waited for as long as go test would. They may hang too, and are ended after mostMeasured.
+func (t *trial) measure(args []string) error {
+	if t.before != nil || t.flags.Timeout != 0 || t.measured > 0 {
+		return nil
+	}
+	began := time.Now()
+	args = slices.Insert(slices.Clone(args), 1, "-count=1", "-timeout="+mostMeasured.String())
+	if _, err := t.failing(args); err != nil {
+		return err
+	}
+	t.measured = max(leastLimit, limitFactor*time.Since(began))
+	return nil
+}
+
+// The tests may take so many times as long with a patch as without it, by one run that builds them too, but
+// this long in any case.
+const (
+	limitFactor  = 5
+	leastLimit   = 30 * time.Second
+	mostMeasured = time.Minute
+)
+
 // limit returns how long the tests of a package may run with a patch, by the time that they have taken without it and
 // without noise: they may hang. 0 leaves that to go test, where the user has set a timeout, or nothing is known of a
 // package.
 func (t *trial) limit() (most time.Duration) {
-	if t.flags.Timeout != 0 || t.before == nil {
+	switch {
+	case t.flags.Timeout != 0:
 		return 0
+	case t.before == nil:
+		return t.measured.Round(time.Second)
 	}
 	for i := range t.before.Packages {
 		switch p := &t.before.Packages[i]; {
@@ -370,6 +400,17 @@ func (t *trial) isMade(f *finding.Finding) bool {
 // isTaken reports whether a fix is a patch on which others may count.
 func (t *trial) isTaken(fix *finding.Fix) bool {
 	return fix.Withheld == "" && (t.drafts || fix.Verdict != finding.Draft)
+}
+
+// withDoubts returns a list with those of more that it has not.
+func withDoubts(list, more []finding.Doubt) []finding.Doubt {
+	list = slices.Clone(list)
+	for _, d := range more {
+		if !slices.Contains(list, d) {
+			list = append(list, d)
+		}
+	}
+	return list
 }
 
 // newWait returns a doubt if, with the patch, the static checks suspect a deadlock or an endless wait that they did not

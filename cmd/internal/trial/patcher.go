@@ -103,6 +103,7 @@ type patcher struct {
 	pattern []string           // all packages of the main modules
 	known   []*finding.Finding // suspected ones too, whether reported or not
 	taken   []string           // ids of the findings patched so far
+	doubts  []finding.Doubt    // of the drafts among these patches
 	results *results
 }
 
@@ -198,6 +199,7 @@ type attempt struct {
 	// The patches before it.
 	before Patches
 	taken  []string
+	doubts []finding.Doubt
 }
 
 // all makes one patch after the other. A patch that leaves a race to another group is accepted once that group has a
@@ -227,7 +229,8 @@ func (d *patcher) all(groups [][]*finding.Finding, tried func([]*finding.Finding
 			return err
 		}
 		for i := from; i < to; i++ {
-			attempts[i] = attempt{before: Patches{maps.Clone(d.Before), maps.Clone(d.After)}, taken: slices.Clone(d.taken)}
+			attempts[i] = attempt{before: Patches{maps.Clone(d.Before), maps.Clone(d.After)}, taken: slices.Clone(d.taken),
+				doubts: slices.Clone(d.doubts)}
 			d.trial.left, d.trial.current = nil, fmt.Sprintf("patch %d of %d", i+1, len(groups))
 			none, err := d.group(groups[i])
 			if parts := d.partsOf(groups[i]); err == nil && len(parts) > 1 {
@@ -305,7 +308,7 @@ func (d *patcher) noteLeft(fix *finding.Fix, left []*finding.Finding, isCorrecte
 func (d *patcher) restore(a *attempt) error {
 	files := maps.Clone(d.Before)
 	maps.Copy(files, a.before.After)
-	*d.Patches, d.taken = a.before, a.taken
+	*d.Patches, d.taken, d.doubts = a.before, a.taken, a.doubts
 	return d.trial.copy.write(files)
 }
 
@@ -366,6 +369,9 @@ func (d *patcher) group(group []*finding.Finding) (none bool, err error) {
 		}
 		for _, f := range group {
 			d.taken = append(d.taken, f.ID)
+		}
+		if fix.Verdict == finding.Draft {
+			d.doubts = withDoubts(d.doubts, fix.Doubts)
 		}
 	case d.isShared(files):
 		fix.Notes = append(fix.Notes, "it comes on top of the patches for "+strings.Join(d.taken, ", "))
@@ -545,6 +551,10 @@ func (d *patcher) take(module *patchgen.Module, fix *finding.Fix, files map[stri
 		return nil
 	}
 	fix.Notes = append(fix.Notes, "includes the patches for "+strings.Join(d.taken, ", "))
+	// With a draft in it, it is one.
+	if len(d.doubts) > 0 {
+		fix.Verdict, fix.Doubts = finding.Draft, withDoubts(fix.Doubts, d.doubts)
+	}
 	all, err := d.Diff()
 	fix.Diff = all
 	return err

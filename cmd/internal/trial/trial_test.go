@@ -400,6 +400,9 @@ func TestLimitOfTestsWithAPatch(t *testing.T) {
 	if got := (&trial{}).limit(); got != 0 {
 		t.Errorf("nothing is known, but the limit is %v", got)
 	}
+	if got := (&trial{measured: 31 * time.Second}).limit(); got != 31*time.Second {
+		t.Errorf("the tests have been measured, but the limit is %v", got)
+	}
 	const output = "panic: test timed out after 10s\n\trunning tests:\n\t\tTestTwice (10s)\n\ngoroutine 4 [running]:\n"
 	got := endedAfter(10*time.Second, errors.New(output)).Error()
 	if !strings.HasSuffix(got, "; at work: TestTwice (10s)") || !strings.Contains(got, "-- -timeout=10m") {

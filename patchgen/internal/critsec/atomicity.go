@@ -3,6 +3,7 @@ package critsec
 import (
 	"fmt"
 	"go/ast"
+	"slices"
 
 	"github.com/interlock-go/interlock/patchgen/internal/edit"
 	"github.com/interlock-go/interlock/patchgen/internal/source"
@@ -33,15 +34,20 @@ func (c *Task) Protect() (notes []string, err error) {
 	if err := trial.run(); err != nil {
 		return nil, err
 	}
-	if _, err := trial.splitPairs(); err != nil {
+	c.Torn = nil
+	if _, err := trial.splitPairs(); err != nil || len(c.Torn) > 0 {
 		if b.toTheEnd() {
+			c.Torn = nil
 			return nil, nil
 		}
-		return nil, err
+		if err != nil {
+			return nil, err
+		}
 	}
 	if err := b.run(); err != nil {
 		return nil, err
 	}
+	c.Torn, c.LateWrites = nil, nil
 	notes, err = b.splitPairs()
 	c.TwoSteps = b.split()
 	return notes, err
@@ -59,6 +65,9 @@ func (c *builder) splitPairs() (notes []string, err error) {
 				return nil, err
 			}
 			notes = append(notes, c.stayTwo(a, b))
+			if b.Mode.Writes() {
+				c.LateWrites = append(c.LateWrites, notes[len(notes)-1])
+			}
 		}
 		for _, b := range c.AlreadyHeld {
 			if !c.Facts.Decides(a, b) || c.testedAgain(a, b) {
@@ -68,6 +77,9 @@ func (c *builder) splitPairs() (notes []string, err error) {
 				return nil, err
 			}
 			notes = append(notes, c.stayTwo(a, b))
+			if b.Mode.Writes() {
+				c.LateWrites = append(c.LateWrites, notes[len(notes)-1])
+			}
 		}
 	}
 	return notes, nil
@@ -87,9 +99,11 @@ func (c *Task) stayTwo(a, b *source.Access) string {
 }
 
 // mayStayApart returns why a and what it decides about must not stay apart; nil if
-// they may.
+// they may. In a draft they may where something between them keeps one region from
+// holding both, and Torn has the reason.
 func (c *Task) mayStayApart(a, b *source.Access) error {
 	why, again := c.between(a, b)
+	isKept := why != ""
 	switch {
 	case why != "" && (sameVar(a, b) || b.Mode == source.Update && c.Beside[b.Expr]):
 		return nil
@@ -98,8 +112,21 @@ func (c *Task) mayStayApart(a, b *source.Access) error {
 	case why == "":
 		why = "no one region can hold both"
 	}
-	return fmt.Errorf("%s: %s decides about %s (%s), and two regions are not one step: %s",
+	err := fmt.Errorf("%s: %s decides about %s (%s), and two regions are not one step: %s",
 		c.File.At(a.Expr), source.NameOf(a.Expr).Name, source.NameOf(b.Expr).Name, c.File.At(b.Expr), why)
+	if !isKept || !c.Facts.IsBold() {
+		return err
+	}
+	if !slices.ContainsFunc(c.Torn, func(t Decision) bool { return t.test == a && sameVar(t.use, b) }) {
+		c.Torn = append(c.Torn, Decision{a, b, err})
+	}
+	return nil
+}
+
+// Decision is a test of one variable that decides about the use of another.
+type Decision struct {
+	test, use *source.Access
+	Err       error // why they are not one step
 }
 
 func sameVar(a, b *source.Access) bool {

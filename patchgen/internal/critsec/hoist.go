@@ -168,8 +168,8 @@ func ComputedBeside(file *source.File, t *source.Variable, e ast.Node) (err erro
 			return true
 		}
 		v := file.Module.NewVariable(obj, file, beside)
-		if v.Owner == nil || t.Owner == nil || v.Owner.Obj() != t.Owner.Obj() {
-			return true
+		if v.Owner == nil || t.Owner == nil || v.Owner.Obj() != t.Owner.Obj() || t.Within && v.Key == t.Key {
+			return true // the patch covers what the variable itself holds
 		}
 		for _, a := range file.Module.Accesses(v) {
 			if s, ok := a.File.StmtOf(a.Expr).(*ast.ExprStmt); ok && receiver(s.X) == a.Expr {

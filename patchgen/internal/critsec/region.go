@@ -137,7 +137,7 @@ func (c *builder) record(r *region, accs []*source.Access) error {
 
 // coverable is Coverable for a patch that may be a draft: the judge doubts it where a map or an object is handed on.
 func (c *builder) coverable(a *source.Access) error {
-	if a.Mode == source.Alias && c.Facts.Trusts() {
+	if a.Mode == source.Alias && c.Facts.IsBold() {
 		return nil
 	}
 	return Coverable(c.Variable, a)

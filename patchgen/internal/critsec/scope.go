@@ -51,7 +51,9 @@ func (c *Scope) leadsTo(s ast.Stmt) bool {
 		return len(c.In(s.Init, s.Cond)) > 0 || c.blocks(s) == ""
 	case *ast.SwitchStmt:
 		return len(c.In(s.Init, s.Tag)) > 0 || c.blocks(s) == ""
-	case *ast.ForStmt, *ast.RangeStmt, *ast.SelectStmt, *ast.TypeSwitchStmt, *ast.BlockStmt, *ast.LabeledStmt:
+	case *ast.RangeStmt: // what it goes through is copied first
+		return len(c.In(s.X)) > 0 || c.blocks(s) == ""
+	case *ast.ForStmt, *ast.SelectStmt, *ast.TypeSwitchStmt, *ast.BlockStmt, *ast.LabeledStmt:
 		return c.blocks(s) == ""
 	}
 	return c.blocks(s) == "" || !anyWrites(c.In(s))

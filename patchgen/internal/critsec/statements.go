@@ -100,6 +100,8 @@ func (c *builder) simple(list []ast.Stmt, i int, r *region) (*region, error) {
 		return c.copyBefore(list, i, r, accs)
 	case why == "" && source.IsPanic(c.File, s):
 		return c.copyBefore(list, i, r, accs)
+	case why != "" && c.isComputedFirst(s):
+		return c.sendAfter(list, i, r, accs)
 	case why != "":
 		return c.storeAfter(list, i, r, accs)
 	}
@@ -155,6 +157,36 @@ func (c *builder) storeAfter(list []ast.Stmt, i int, r *region, accs []*source.A
 	r = c.open(nil, 0, nil)
 	c.before(s, r.lockText)
 	return r, c.record(r, accs)
+}
+
+// isComputedFirst reports whether a statement sends a value that can be computed under the lock, and by which alone it
+// accesses the variable.
+func (c *builder) isComputedFirst(s ast.Stmt) bool {
+	send, ok := s.(*ast.SendStmt)
+	if !ok || c.has(send.Chan) || c.blocks(send.Value) != "" {
+		return false
+	}
+	calls := false // these come before what the value calls
+	ast.Inspect(send.Chan, func(n ast.Node) bool {
+		_, isCall := n.(*ast.CallExpr)
+		calls = calls || isCall || source.IsWait(n)
+		return true
+	})
+	return !calls
+}
+
+// sendAfter computes what list[i] sends in the region, and sends it behind.
+//
+//	ch <- x.queue.Pop()	becomes	item := x.queue.Pop(); mu.Unlock(); ch <- item
+func (c *builder) sendAfter(list []ast.Stmt, i int, r *region, accs []*source.Access) (*region, error) {
+	s := list[i].(*ast.SendStmt)
+	if err := c.checkNil(accs, s); err != nil {
+		return nil, err
+	}
+	r = c.open(list, i, r)
+	c.hoistResult(s.Value)
+	c.before(s, r.unlockText)
+	return nil, c.record(r, accs)
 }
 
 func (c *builder) returnStmt(list []ast.Stmt, i int, s *ast.ReturnStmt, r *region) (*region, error) {

@@ -23,6 +23,10 @@ type Task struct {
 	// TwoSteps reports that a read of the variable and a later write came to lie
 	// in two regions.
 	TwoSteps bool
+	// LateWrites are the notes on reads that decide about a later write in another region.
+	LateWrites []string
+	// Torn are the decisions about other variables that came to lie in two regions of a draft.
+	Torn []Decision
 }
 
 func (c *Task) acquires(s ast.Stmt) *source.LockOp {

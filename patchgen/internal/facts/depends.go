@@ -234,7 +234,8 @@ func (d Dependence) Feeds(instr ssa.Instruction) bool {
 // where, or what it stores. What it decides about the next round of a loop, and values that travel through fields or
 // through what a blocking call or a receive yields, are not followed.
 func (f *Facts) Decides(a, b *source.Access) bool {
-	if a.Mode != source.Read || b.Expr.Pos() <= a.Expr.Pos() {
+	asks := a.Mode == source.Read || a.Mode == source.Update && a.Call != nil // if q.Len() > 0: a method that may write
+	if !asks || b.Expr.Pos() <= a.Expr.Pos() {
 		return false
 	}
 	read, ok := f.accessed(a)

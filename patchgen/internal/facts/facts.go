@@ -24,19 +24,20 @@ type Facts struct {
 
 	awaits, sureWaits, hazards, anew, lasts *Search
 
-	trusting bool // see Trusting
+	bold, trusting bool // see Bold
 }
 
-// Trusting returns facts that take code which is not known for code that a new lock may be held around.
-func (f *Facts) Trusting() *Facts {
+// Bold returns facts for drafts, of which the judge doubts what could not be shown. With trusting, code that is not
+// known is taken for code that a new lock may be held around.
+func (f *Facts) Bold(trusting bool) *Facts {
 	t := *f
-	t.trusting = true
+	t.bold, t.trusting = true, trusting
 	t.anew = NewSearch(t.lookNew)
 	return &t
 }
 
-// Trusts reports whether code that is not known is taken for harmless.
-func (f *Facts) Trusts() bool { return f.trusting }
+// IsBold reports whether the facts are for drafts.
+func (f *Facts) IsBold() bool { return f.bold }
 
 // New returns the facts of a state of a module.
 func New(s *session.Snapshot) *Facts {

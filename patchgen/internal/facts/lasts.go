@@ -108,7 +108,7 @@ func (f *Facts) lastingCall(call ssa.CallInstruction) (why string, calls []*ssa.
 		return "", []*ssa.Function{f.Calls.Body(fn)}
 	}
 	if obj, ok := fn.Object().(*types.Func); !ok || !leavesNothing(obj) {
-		return fmt.Sprintf("calls %s, which may do anything", f.callText(call)), nil
+		return fmt.Sprintf("calls %s, which may do anything", f.CallText(call)), nil
 	}
 	return f.library(call, fn, args)
 }

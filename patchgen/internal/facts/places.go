@@ -165,7 +165,7 @@ func (f *Facts) newReason(instr ssa.Instruction, takes map[*ssa.Function]bool) s
 	isTaking := func(fn *ssa.Function) bool { return takes[fn] }
 	call, isCall := runsNow(instr)
 	if isCall && len(takes) > 0 && slices.ContainsFunc(f.Calls.Runs(call), isTaking) {
-		return fmt.Sprintf("calls %s, which takes the lock too", f.callText(call))
+		return fmt.Sprintf("calls %s, which takes the lock too", f.CallText(call))
 	}
 	return f.anew.Does(instr)
 }

@@ -42,7 +42,7 @@ func (f *Facts) lookAwaits(instr ssa.Instruction) (why string, calls []*ssa.Func
 		return Waiting(instr), nil
 	}
 	if fn, _ := callgraph.Target(call.Common()); fn != nil && f.Calls.Declared(fn) == nil && fn.Name() == "Wait" {
-		return fmt.Sprintf("calls %s, which waits", f.callText(call)), nil
+		return fmt.Sprintf("calls %s, which waits", f.CallText(call)), nil
 	}
 	return "", f.Calls.Runs(call)
 }
@@ -116,8 +116,8 @@ func (f *Facts) lockOf(call ssa.CallInstruction) ssa.Value {
 	return f.Of(call.Parent()).Locks.Receiver(call)
 }
 
-// callText returns the called function as the source names it.
-func (f *Facts) callText(call ssa.CallInstruction) string {
+// CallText returns the called function as the source names it.
+func (f *Facts) CallText(call ssa.CallInstruction) string {
 	if syntax, ok := f.Of(call.Parent()).IR.Node(call.Common().Pos()).(*ast.CallExpr); ok {
 		return ir.Text(syntax.Fun)
 	}
@@ -139,7 +139,7 @@ func (f *Facts) dynamic(call ssa.CallInstruction) (why string, calls []*ssa.Func
 		calls = f.Calls.Runs(call)
 	}
 	if len(calls) == 0 {
-		return fmt.Sprintf("calls %s, %s", f.callText(call), AnyCode), nil
+		return fmt.Sprintf("calls %s, %s", f.CallText(call), AnyCode), nil
 	}
 	return "", calls
 }
@@ -161,12 +161,12 @@ func (f *Facts) library(call ssa.CallInstruction, fn *ssa.Function, args []ssa.V
 		return f.newOfPools(fn.Prog)
 	}
 	if !callgraph.NeverWaits(obj) {
-		return fmt.Sprintf("calls %s, %s", f.callText(call), MayDoIO), nil
+		return fmt.Sprintf("calls %s, %s", f.CallText(call), MayDoIO), nil
 	}
 	for _, a := range callgraph.Spread(args) {
 		known := f.Calls.Callbacks(a)
 		if _, isFunc := a.Type().Underlying().(*types.Signature); isFunc && len(known) == 0 && !isNil(a) {
-			return fmt.Sprintf("hands a function to %s, %s", f.callText(call), AnyCode), nil
+			return fmt.Sprintf("hands a function to %s, %s", f.CallText(call), AnyCode), nil
 		}
 		calls = append(calls, known...)
 	}
@@ -215,7 +215,7 @@ func (f *Facts) lookNew(instr ssa.Instruction) (why string, calls []*ssa.Functio
 	}
 	if fn, args := callgraph.Target(call.Common()); why == "" && fn != nil && f.Calls.Body(fn) == nil {
 		if v := f.asksMethods(fn, args); v != nil && !f.trusting {
-			return fmt.Sprintf("hands values to %s, whose methods may be any code", f.callText(call)), nil
+			return fmt.Sprintf("hands values to %s, whose methods may be any code", f.CallText(call)), nil
 		}
 	}
 	for _, fn := range calls {

@@ -6,6 +6,8 @@ import (
 	"go/ast"
 	"go/token"
 	"go/types"
+	"slices"
+	"strings"
 
 	"golang.org/x/tools/go/analysis"
 	"golang.org/x/tools/go/packages"
@@ -101,6 +103,18 @@ type Package struct {
 
 func newPackage(p *packages.Package) *Package {
 	return &Package{Path: p.PkgPath, Fset: p.Fset, Files: p.Syntax, Types: p.Types, Info: p.TypesInfo, loaded: p}
+}
+
+// Outside lists the Go files of the package that were not loaded as they are: those that build constraints leave out,
+// and those of which cgo has made others.
+func (p *Package) Outside() []string {
+	list := slices.Clone(p.loaded.IgnoredFiles)
+	for _, name := range p.loaded.GoFiles {
+		if !slices.Contains(p.loaded.CompiledGoFiles, name) {
+			list = append(list, name)
+		}
+	}
+	return slices.DeleteFunc(list, func(name string) bool { return !strings.HasSuffix(name, ".go") })
 }
 
 // again returns p with its types, not yet analysed.

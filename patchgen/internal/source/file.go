@@ -274,3 +274,26 @@ func Leftmost(e ast.Expr) []ast.Expr {
 
 // TypeOf returns the type of an expression; nil if it has none.
 func (file *File) TypeOf(e ast.Expr) types.Type { return file.Package.Info.TypeOf(e) }
+
+// IsWithin reports whether a node of its function around n is one for which is holds.
+func (f *File) IsWithin(n ast.Node, is func(ast.Node) bool) bool {
+	for n = f.Parents[n]; n != nil; n = f.Parents[n] {
+		switch n.(type) {
+		case *ast.FuncLit, *ast.FuncDecl:
+			return false
+		}
+		if is(n) {
+			return true
+		}
+	}
+	return false
+}
+
+// IsLoop reports whether a node is a loop.
+func IsLoop(n ast.Node) bool {
+	switch n.(type) {
+	case *ast.ForStmt, *ast.RangeStmt:
+		return true
+	}
+	return false
+}

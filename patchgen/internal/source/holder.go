@@ -53,7 +53,11 @@ func (m *Module) operandsOn(a finding.Access) []named {
 		}
 		callee := strings.ReplaceAll(stack[i-1].Function, "[...]", "")
 		callee = callee[strings.LastIndexByte(callee, '.')+1:]
-		return file.operandsOf(callee, stack[i].Line)
+		list := file.operandsOf(callee, stack[i].Line)
+		for i := range list {
+			list[i].writes = a.Mode == finding.Write
+		}
+		return list
 	}
 	return nil
 }

@@ -10,7 +10,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 
 	"golang.org/x/tools/go/packages"
@@ -37,7 +36,6 @@ type Package struct {
 	Types     *types.Package
 	Info      *types.Info
 	Files     []*File
-	Ignored   []string // Go files left out by build constraints
 }
 
 // Old returns the contents that the files had when the module was loaded, as
@@ -103,8 +101,7 @@ func (m *Module) addPackage(p *packages.Package) error {
 		return fmt.Errorf("package %s does not load: %w", p.PkgPath, p.Errors[0])
 	}
 	m.Fset = p.Fset
-	q := &Package{Path: p.PkgPath, Types: p.Types, Info: p.TypesInfo,
-		Ignored: slices.Clone(p.IgnoredFiles)}
+	q := &Package{Path: p.PkgPath, Types: p.Types, Info: p.TypesInfo}
 	if p.Module != nil && p.Module.GoVersion != "" {
 		q.GoVersion = "go" + p.Module.GoVersion
 	}
@@ -118,7 +115,6 @@ func (m *Module) addPackage(p *packages.Package) error {
 		name := p.Fset.PositionFor(f.FileStart, false).Filename
 		rel, err := filepath.Rel(m.Root, name)
 		if err != nil || strings.HasPrefix(rel, "..") {
-			q.Ignored = append(q.Ignored, name)
 			continue
 		}
 		src, err := os.ReadFile(name)

@@ -33,7 +33,6 @@ func (m *Module) Resolve(group []*finding.Finding) (*Variable, error) {
 	}
 	liftFields(found)
 	var t *Variable
-	var exprs []ast.Expr
 	deep := false
 	for _, x := range found {
 		if t == nil {
@@ -41,15 +40,15 @@ func (m *Module) Resolve(group []*finding.Finding) (*Variable, error) {
 		} else if ObjectKey(m, x.object) != t.Key && x.object.Name() != t.Name {
 			return nil, fmt.Errorf("the findings are on several variables: %s and %s", t.Name, x.object.Name())
 		}
-		exprs = append(exprs, x.expr)
 		deep = deep || x.elements
 	}
 	// What a patch protects may be the field that holds the map.
 	t = m.fieldOfMap(t)
 	slices.Sort(others)
-	t.Named, t.Others = map[ast.Expr]bool{}, slices.Compact(others)
-	for _, e := range exprs {
-		t.Named[e] = true
+	t.Named, t.Written, t.Others = map[ast.Expr]bool{}, map[ast.Expr]bool{}, slices.Compact(others)
+	for _, x := range found {
+		t.Named[x.expr] = true
+		t.Written[x.expr] = t.Written[x.expr] || x.writes
 	}
 	t.Deep = deep || IsMap(t.Object.Type()) || m.MutatedInPlace(t)
 	t.Within = isHeld || !t.Deep && m.isRacedWithin(t, group, found)
@@ -66,7 +65,7 @@ func (m *Module) places(group []*finding.Finding) (found []named, others []strin
 			if err != nil {
 				return nil, nil, err
 			}
-			x := named{file: file, elements: elements}
+			x := named{file: file, elements: elements, writes: a.Mode == finding.Write}
 			if x.expr, x.object = file.accessAt(a.Position, name, f.Variable.Type != ""); x.expr == nil {
 				x.expr, x.object = file.structWith(a.Position, name)
 				x.whole = true
@@ -107,6 +106,7 @@ type named struct {
 	object   *types.Var
 	whole    bool // the struct that holds the variable is copied or set as a whole
 	elements bool // the finding is about the elements of the variable
+	writes   bool
 }
 
 // liftFields makes all accesses those of the struct field where one of them copies or sets it as

@@ -24,8 +24,8 @@ type Variable struct {
 	Deep bool
 	// Within: the object that the variable refers to is part of it, as the findings are on that: see isRacedWithin.
 	Within bool
-	// Named are the accesses that the findings name.
-	Named map[ast.Expr]bool
+	// Named are the accesses that the findings name, and Written those of them that write.
+	Named, Written map[ast.Expr]bool
 	// Others are further variables that the findings name, as they do: what is the matter with several fields in one
 	// function is one finding of a check.
 	Others []string

@@ -129,6 +129,20 @@ func (file *File) modeOfMethod(call *ast.CallExpr) Mode {
 	return Update
 }
 
+// CallsUnknown reports whether an access calls a method of the object of which nobody knows whether it writes.
+func (a *Access) CallsUnknown() bool {
+	if a.Call == nil || a.File.Callee(a.Call) != nil {
+		return false
+	}
+	sel, ok := ast.Unparen(a.Call.Fun).(*ast.SelectorExpr)
+	fn := typeutil.StaticCallee(a.File.Package.Info, a.Call)
+	if !ok || fn == nil || ast.Unparen(sel.X) != ast.Unparen(a.Expr) {
+		return false
+	}
+	_, known := callgraph.LibraryWrites(fn, 0)
+	return !known
+}
+
 // modeOfLending returns what a function may do to an object that it is handed: one whose results can refer to nothing
 // has no use for it afterwards.
 func (file *File) modeOfLending(call *ast.CallExpr) Mode {

@@ -11,6 +11,7 @@ import (
 	"github.com/interlock-go/interlock/analyzers/finding"
 	"github.com/interlock-go/interlock/analyzers/pass/guards"
 	"github.com/interlock-go/interlock/patchgen/internal/edit"
+	"github.com/interlock-go/interlock/patchgen/internal/facts"
 	"github.com/interlock-go/interlock/patchgen/internal/source"
 )
 
@@ -33,12 +34,12 @@ func guardBy(p *Problem) []Strategy {
 		classes = p.siblingLock()
 	}
 	weak := p.weakLocks(need, classes)
-	if len(classes)+len(weak) == 0 {
+	classes, list := p.ofOneObject(classes, need)
+	if len(classes)+len(weak)+len(list) == 0 {
 		return []Strategy{{Name: "guard", build: func(*Problem) (*Patch, error) {
 			return nil, p.noLock(need)
 		}}}
 	}
-	var list []Strategy
 	for _, class := range weak {
 		list = append(list, Strategy{Name: "guard", build: func(p *Problem) (*Patch, error) {
 			held := 0
@@ -66,6 +67,54 @@ func guardBy(p *Problem) []Strategy {
 		}})
 	}
 	return list
+}
+
+// ofOneObject returns the locks that may be those of one object, and for each other one a strategy that says why not.
+func (p *Problem) ofOneObject(classes []string, need []*source.Access) (rest []string, refused []Strategy) {
+	for _, class := range classes {
+		if err := p.apart(class, need); err != nil {
+			refused = append(refused, Strategy{Name: "guard", build: func(*Problem) (*Patch, error) {
+				return named(class)(nil, err)
+			}})
+		} else {
+			rest = append(rest, class)
+		}
+	}
+	return rest, refused
+}
+
+// apart returns why a lock cannot guard the variable, if a run has shown both sides of the race under it: one object
+// has one lock, so these are of two.
+func (p *Problem) apart(class string, need []*source.Access) error {
+	lock, err := p.findLock(class)
+	if err != nil || p.Patched { // the strategies find the first as well; with the second, lines have moved
+		return nil
+	}
+	for _, f := range p.Findings {
+		if f.Status != finding.Confirmed || !f.Code.IsDataRace() || len(f.Accesses) != 2 {
+			continue
+		}
+		first, second := p.heldAt(f.Accesses[0], lock, need), p.heldAt(f.Accesses[1], lock, need)
+		if first.Surely && second.Surely && !(first.ReadOnly && second.ReadOnly) {
+			return fmt.Errorf("a run has shown the race where both sides hold it, of two objects that share %s", p.Variable)
+		}
+	}
+	return nil
+}
+
+// heldAt returns the knowledge of a lock at the access in the line of one of a finding; none if there are several.
+func (p *Problem) heldAt(at finding.Access, lock *knownLock, need []*source.Access) (held facts.Held) {
+	found := 0
+	for _, a := range need {
+		if a.File.Path == at.File && a.File.Line(a.Expr.Pos()) == at.Line {
+			held, _ = lock.held(a)
+			found++
+		}
+	}
+	if found != 1 {
+		return facts.Held{}
+	}
+	return held
 }
 
 // weakLocks lists, where the strategies are bold, the other locks that are held at some access: too few hold them, or
@@ -253,7 +302,7 @@ func (p *Problem) unguarded(lock *knownLock, need []*source.Access) (open, upgra
 		switch {
 		case !known:
 			return nil, nil, fmt.Errorf("%s: which locks are held there is not known%s", a.File.At(a.Expr), whyUnknown(a))
-		case held.Surely && held.ReadOnly && a.Mode.Writes():
+		case held.Surely && held.ReadOnly && a.Mode.Writes() && !p.mayOnlyRead(a):
 			upgrade = append(upgrade, a)
 		case held.Surely:
 		case held.Perhaps:

@@ -124,7 +124,7 @@ func (h *holders) settle() error {
 }
 
 // callsOf sorts the calls of a holder: those under the lock, and those without it. It is open to others if it is
-// exported or used as a value. An object that the caller has just made needs no lock.
+// exported, used as a value, or a literal of a package variable. An object that the caller has just made needs no lock.
 func (h *holders) callsOf(f *source.Function) (held, free []source.Call, isOpen bool, err error) {
 	calls, asValue := h.Module.References(f)
 	for _, call := range calls {
@@ -158,7 +158,7 @@ func (h *holders) callsOf(f *source.Function) (held, free []source.Call, isOpen 
 	if asValue && len(held) > 0 {
 		return nil, nil, false, fmt.Errorf("%s is called with the lock, and others may call it without", f.Name())
 	}
-	return held, free, asValue || f.Object.Exported(), nil
+	return held, free, asValue || f.Object == nil || f.Object.Exported(), nil
 }
 
 // isSameObject reports whether a holder calls another one for the object whose lock it holds.

@@ -195,7 +195,8 @@ func (p *Problem) outermost() (*Problem, error) {
 
 // underAnother refuses variables that are under a lock at some access which the others could take too: beside it a
 // second one would nest in it, and the object's state would be under two. A lock of another object is no reason where
-// it has no name at an access without it: nothing but a new one can cover that.
+// it has no name at an access without it: nothing but a new one can cover that. Nor is that of an object for a package
+// variable, which all objects of the type share: guard has tried it, and it would do only if there were one of them.
 func (p *Problem) underAnother() error {
 	accs := p.protectable()
 	for _, a := range accs {
@@ -205,6 +206,7 @@ func (p *Problem) underAnother() error {
 			switch {
 			case isLockOf(p.Variable, class):
 				return err
+			case source.IsGlobal(p.Variable.Object) && !isOfNoType(class):
 			case !p.canName(class, accs):
 			case isOfNoType(class) || p.open(finding.Light, "the new one nests in it", err) != nil:
 				return err

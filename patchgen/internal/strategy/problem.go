@@ -1,6 +1,7 @@
 package strategy
 
 import (
+	"cmp"
 	"fmt"
 	"go/ast"
 	"go/types"
@@ -32,9 +33,8 @@ type Problem struct {
 	byPointer bool
 	// Bold has the strategies edit where they could not show that it is right: what they leave open becomes a doubt of
 	// the patch. What they know to be wrong they refuse all the same.
-	Bold    bool
-	doubts  []finding.Doubt // of the strategy that is at work
-	lasting []finding.Doubt // of every one
+	Bold   bool
+	doubts []finding.Doubt // of the strategy that is at work
 }
 
 // open settles what could not be shown: it returns the reason, or notes it as a doubt where the strategies are bold.
@@ -189,16 +189,9 @@ func (p *Problem) captured(a *source.Access) bool {
 
 // inLoopWith reports whether one loop within the function holds both.
 func inLoopWith(n ast.Node, a *source.Access) bool {
-	file := a.File
-	for p := file.Parents[a.Expr]; p != nil && p != a.Function.Node; p = file.Parents[p] {
-		switch p.(type) {
-		case *ast.ForStmt, *ast.RangeStmt:
-			if p.Pos() <= n.Pos() && n.End() <= p.End() {
-				return true
-			}
-		}
-	}
-	return false
+	return a.File.IsWithin(a.Expr, func(p ast.Node) bool {
+		return source.IsLoop(p) && p.Pos() <= n.Pos() && n.End() <= p.End()
+	})
 }
 
 // declaredIn is the package that declares the variable.
@@ -281,8 +274,17 @@ func (p *Problem) protectAll(edits *edit.Edits, accs []*source.Access, lock lock
 			others.addTo(c)
 		}
 		split, err := c.Protect()
+		for _, torn := range c.Torn {
+			err = cmp.Or(err, p.open(finding.Heavy, "if that changes in between, what is done then is wrong", torn.Err))
+		}
 		if err != nil {
 			return nil, err
+		}
+		// What is decided by a read may no longer hold when it is done.
+		slices.Sort(c.LateWrites)
+		for _, text := range slices.Compact(c.LateWrites) {
+			p.doubts = append(p.doubts, finding.Doubt{Obligation: "one step", Weight: finding.Heavy,
+				Text: text + ": what others do in between may be lost, or done twice"})
 		}
 		if (c.TwoSteps || len(split) > 0) && p.wantsOneStep(c) {
 			return nil, fmt.Errorf("%s: the load and the store that depends on it cannot be one region", c.Function.Name())

@@ -57,7 +57,7 @@ func Try(s Strategy, p *Problem) (*Patch, error) {
 		if err != nil {
 			return nil, err
 		}
-		out.Doubts = slices.Concat(p.lasting, p.doubts)
+		out.Doubts = p.doubts
 		for _, other := range p.Variable.Others {
 			if slices.ContainsFunc(out.Claim.Also, func(v validate.Variable) bool {
 				return v.Name == other[strings.LastIndexByte(other, '.')+1:]

@@ -10,6 +10,20 @@ import (
 	"github.com/interlock-go/interlock/patchgen/internal/source"
 )
 
+// mayOnlyRead reports whether an access under a read lock is a call of another module's code that no run has shown to
+// write the object, as one has of another call. Its author took the side that readers take; the judge doubts it.
+//
+//	c.mu.RLock()
+//	return c.channel.Confirm()	// shown to write: becomes a Lock
+//	c.mu.RLock()
+//	return c.channel.Publish(m)	// not shown to
+func (p *Problem) mayOnlyRead(a *source.Access) bool {
+	if !p.Bold || !p.Variable.Within || p.Variable.Written[a.Expr] || !a.CallsUnknown() {
+		return false
+	}
+	return slices.ContainsFunc(p.Accesses, func(b *source.Access) bool { return p.Variable.Written[b.Expr] })
+}
+
 // isOfOtherSide reports whether an access calls a method of the other side of a connection than those that findings
 // name. A connection of another module may be used by one reader and one writer at a time; a lock for both would let
 // the writers wait for the next message.

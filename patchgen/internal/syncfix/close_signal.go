@@ -109,7 +109,7 @@ func (c *heldChannel) mayStayClosed() error {
 // leaves reports whether the function of a receive is left behind it, by a return of the case, or as the receive is in
 // no loop.
 func (r receiving) leaves() bool {
-	if !isInLoop(r.Access) {
+	if !r.File.IsWithin(r.Expr, source.IsLoop) {
 		return true
 	}
 	body := r.behind()

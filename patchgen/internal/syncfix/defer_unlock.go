@@ -120,7 +120,7 @@ func (p *Problem) releasesOf(f *source.Function, stmt ast.Stmt, lock source.Lock
 		case isStmt && ast.Stmt(s) == stmt:
 		case !isStmt || op.Acquire || op.Read != lock.Read || s.Pos() < stmt.Pos():
 			err = fmt.Errorf("%s: the function uses the lock in other ways too", f.File.At(call))
-		case isInLoopOf(f, s):
+		case f.File.IsWithin(s, source.IsLoop):
 			err = fmt.Errorf("%s: the lock is released in a loop", f.File.At(s))
 		default:
 			list = append(list, s)
@@ -130,17 +130,6 @@ func (p *Problem) releasesOf(f *source.Function, stmt ast.Stmt, lock source.Lock
 		err = errors.New("the function does not release the lock")
 	}
 	return list, err
-}
-
-// isInLoopOf reports whether a statement stands in a loop of a function.
-func isInLoopOf(f *source.Function, s ast.Stmt) bool {
-	for n := f.File.Parents[s]; n != nil && n != ast.Node(f.Body); n = f.File.Parents[n] {
-		switch n.(type) {
-		case *ast.ForStmt, *ast.RangeStmt:
-			return true
-		}
-	}
-	return false
 }
 
 // mayFollow returns an error where something behind a release must not be done under the lock.

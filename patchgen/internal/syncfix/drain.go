@@ -165,7 +165,7 @@ func breaksIn(s ast.Stmt) (found bool) {
 // readsAlone returns an error unless the starter makes the channel, hands it to the one goroutine, and receives from it
 // in its own body; nobody else comes to it.
 func (r *reading) readsAlone() error {
-	if isInLoopOf(r.starter, r.start) {
+	if r.starter.File.IsWithin(r.start, source.IsLoop) {
 		return fmt.Errorf("%s: a loop starts the goroutine again", r.file.At(r.start))
 	}
 	receives := 0

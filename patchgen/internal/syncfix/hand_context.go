@@ -92,7 +92,7 @@ func (p *Problem) senderWithoutContext() (*source.Function, error) {
 			if !ok || fn == nil || fn.Object == nil || !isParameter(fn, send.Chan) {
 				return nil, strategy.NotMeant("%s: the channel is not handed to the goroutine", a.Position)
 			}
-			if _, _, err := p.stopOf(at.file, send, send.Chan, fn); err == nil {
+			if _, err := p.stopOf(at.file, &wait{stmt: send, channels: []ast.Expr{send.Chan}}, fn); err == nil {
 				return nil, strategy.NotMeant("%s has what stops it", fn.Name())
 			}
 			if _, err := p.Module.Starts(fn); err != nil {
@@ -142,7 +142,7 @@ func (p *Problem) stopSend(edits *edit.Edits, f *source.Function, s *ast.SendStm
 	if isStopType(file.TypeOf(s.Chan)) {
 		return fmt.Errorf("%s: others may wait for this signal, which a stop would leave out", file.At(s))
 	}
-	leave, err := p.leaving(file, f, ctx, true)
+	leave, err := p.leaving(edits, file, f, &stopping{text: ctx, isContext: true})
 	if err != nil {
 		return err
 	}

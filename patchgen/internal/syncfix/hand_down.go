@@ -90,40 +90,6 @@ func (p *Problem) handing(f *finding.Finding, a finding.Access) (*handing, error
 	return h, nil
 }
 
-// callsUnderLock returns the frames of a goroutine from the place where it waits for a lock outwards to the function
-// that has taken it, with where that did; none where that function is not on the stack.
-func (p *Problem) callsUnderLock(f *finding.Finding, a finding.Access) (frames []finding.Frame, since finding.Holder) {
-	if a.Goroutine == nil || f.Evidence == nil {
-		return nil, since
-	}
-	for i, frame := range a.Goroutine.Stack {
-		for _, h := range f.Evidence.Holders {
-			fn := p.functionOn(frame)
-			if i > 0 && fn != nil && h.File == frame.File &&
-				p.functionOn(finding.Frame{File: h.File, Line: h.Line}) == fn {
-				return a.Goroutine.Stack[:i+1], h
-			}
-		}
-	}
-	return nil, since
-}
-
-// functionOn returns the innermost function of the module around a line; nil if there is none.
-func (p *Problem) functionOn(frame finding.Frame) (best *source.Function) {
-	file, err := p.Module.File(frame.File)
-	if err != nil {
-		return nil
-	}
-	ast.Inspect(file.Syntax, func(n ast.Node) bool {
-		f := p.Module.FunctionAt(n)
-		if f != nil && file.Line(n.Pos()) <= frame.Line && frame.Line <= file.Line(n.End()) {
-			best = f
-		}
-		return true
-	})
-	return best
-}
-
 // build puts a parameter in the place of the getter, in the function that calls it.
 func (h *handing) build() (*strategy.Patch, error) {
 	decl := h.last.Declaration()

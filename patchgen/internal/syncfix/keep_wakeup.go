@@ -154,7 +154,7 @@ func (c *heldChannel) isWakeup() error {
 		return errors.New("nothing receives the wake-up under that name")
 	}
 	for _, r := range c.receives {
-		if !isInLoop(r.Access) {
+		if !r.File.IsWithin(r.Expr, source.IsLoop) {
 			return fmt.Errorf("%s: what is waited for is not tested again, so that an old wake-up would end the wait",
 				r.File.At(r.op))
 		}
@@ -198,19 +198,6 @@ func (r receiving) endsLoop() bool {
 	}
 	jump, isJump := body[len(body)-1].(*ast.BranchStmt)
 	return r.leaves() || isJump && jump.Tok != token.CONTINUE && (jump.Label != nil || r.clause == nil)
-}
-
-// isInLoop reports whether an access stands in a loop of its function.
-func isInLoop(a *source.Access) bool {
-	for n := a.File.Parents[a.Expr]; n != nil; n = a.File.Parents[n] {
-		switch n.(type) {
-		case *ast.ForStmt, *ast.RangeStmt:
-			return true
-		case *ast.FuncLit, *ast.FuncDecl:
-			return false
-		}
-	}
-	return false
 }
 
 // claimed names the channel for a claim.

@@ -100,7 +100,7 @@ func (p *Problem) madeForSome(file *source.File, e ast.Expr) (*heldChannel, erro
 		if !isLiteral && !p.Facts.IsPrivate(m.Access) {
 			return nil, fmt.Errorf("%s: %s may be made while another goroutine waits for it", m.File.At(m.call), c.variable)
 		}
-		isSometimes = isSometimes || !isLiteral && isUnderTest(m.Access)
+		isSometimes = isSometimes || !isLiteral && m.File.IsWithin(m.Expr, isBranch)
 	}
 	if !isSometimes {
 		return nil, strategy.NotMeant("%s is made for each object", c.variable)
@@ -108,15 +108,11 @@ func (p *Problem) madeForSome(file *source.File, e ast.Expr) (*heldChannel, erro
 	return c, nil
 }
 
-// isUnderTest reports whether an access stands in a branch of its function.
-func isUnderTest(a *source.Access) bool {
-	for n := a.File.Parents[a.Expr]; n != nil; n = a.File.Parents[n] {
-		switch n.(type) {
-		case *ast.IfStmt, *ast.CaseClause:
-			return true
-		case *ast.FuncLit, *ast.FuncDecl:
-			return false
-		}
+// isBranch reports whether a node is run only where a test comes out so.
+func isBranch(n ast.Node) bool {
+	switch n.(type) {
+	case *ast.IfStmt, *ast.CaseClause:
+		return true
 	}
 	return false
 }

@@ -25,7 +25,8 @@ import (
 //	p.wg.Wait()			p.wg.Wait()
 //
 // A function that was read from a field under the lock is called behind it the same way, which is for a draft: two
-// goroutines may call it at once then. It applies where nothing that needs the lock follows.
+// goroutines may call it at once then. So is a call of another module's function that has come back for the lock. It
+// applies where nothing that needs the lock follows.
 // Obligation: [validate.ReleasedFirst].
 func release(p *Problem) (*strategy.Patch, error) {
 	edits := edit.New()
@@ -80,12 +81,14 @@ func (p *Problem) waitOf(f *finding.Finding) (*heldWait, error) {
 	if len(f.Accesses) == 0 {
 		return nil, errors.New("the finding names no wait")
 	}
-	at, err := p.at(f.Accesses[0].Position)
-	if err != nil {
-		return nil, err
+	var w *heldWait
+	var err error
+	if frames, since := p.callsUnderLock(f, f.Accesses[0]); len(frames) >= 2 {
+		w, err = p.calledBack(frames, since)
+	} else {
+		w, err = p.waitsAt(f.Accesses[0])
 	}
-	w := &heldWait{file: at.file, function: at.function()}
-	if w.stmt, err = w.statement(at); err != nil {
+	if err != nil {
 		return nil, err
 	}
 	// Backwards to the Lock, in the list of the statement.
@@ -105,6 +108,39 @@ func (p *Problem) waitOf(f *finding.Finding) (*heldWait, error) {
 	}
 	w.deferred = releasesDeferred(w.file, w.list[w.locked+1], w.lock)
 	return w, w.isLast()
+}
+
+// waitsAt returns the statement at an access that waits.
+func (p *Problem) waitsAt(a finding.Access) (*heldWait, error) {
+	at, err := p.at(a.Position)
+	if err != nil {
+		return nil, err
+	}
+	w := &heldWait{file: at.file, function: at.function()}
+	w.stmt, err = w.statement(at)
+	return w, err
+}
+
+// calledBack returns the call, by the stack of a goroutine that waits for the lock that it holds, which leads to that
+// wait by way of another module:
+//
+//	v.clear()
+//	fmt.Fprint(v, text)	// calls v.Write
+func (p *Problem) calledBack(frames []finding.Frame, since finding.Holder) (*heldWait, error) {
+	last := frames[len(frames)-1]
+	w := &heldWait{function: p.functionOn(last)}
+	w.file = w.function.File
+	w.function.EachCall(func(call *ast.CallExpr) {
+		stmt, ok := w.file.Parents[call].(*ast.ExprStmt)
+		if ok && w.file.Line(call.Rparen) == last.Line && w.file.Callee(call) == nil && w.file.OwnLine(stmt) {
+			w.stmt = stmt
+		}
+	})
+	if w.stmt == nil {
+		return nil, strategy.NotMeant("%s: no call of another module's function is a statement on line %d", since.Position,
+			last.Line)
+	}
+	return w, nil
 }
 
 // statement returns the statement that is nothing but a wait: wg.Wait(), <-done, done <- v; or the call of a function

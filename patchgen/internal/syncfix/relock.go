@@ -33,7 +33,7 @@ import (
 // it; or calls one that does so, and is itself called under the lock alone. Obligation: [validate.LockedOnce].
 func relock(p *Problem) (*strategy.Patch, error) {
 	r := &relocking{Problem: p, edits: edit.New(), twins: map[*source.Function]string{},
-		widened: map[*source.Function]bool{}, within: map[*source.Function]bool{}}
+		replaced: map[*ast.CallExpr]bool{}, widened: map[*source.Function]bool{}, within: map[*source.Function]bool{}}
 	for _, f := range p.Findings {
 		if p.isReachedByOther(f) {
 			continue // the call that leads there is another finding
@@ -49,21 +49,18 @@ func relock(p *Problem) (*strategy.Patch, error) {
 		}
 	}
 	files, err := r.edits.Files()
-	out := &strategy.Patch{Files: files, Claim: validate.Claim{Kind: validate.LockedOnce, Lock: r.class}}
-	if len(r.within) > 0 {
-		out.Assumes = "each caller of a function that is without the lock now holds that of the object that it passes"
-	}
-	return out, err
+	return &strategy.Patch{Files: files, Claim: validate.Claim{Kind: validate.LockedOnce, Lock: r.class}}, err
 }
 
 // relocking is the work on one group of findings.
 type relocking struct {
 	*Problem
-	edits   *edit.Edits
-	class   string                      // of the lock
-	twins   map[*source.Function]string // names of the methods for those who hold the lock
-	widened map[*source.Function]bool   // functions that take the write side now
-	within  map[*source.Function]bool   // functions that are called under the lock, and were corrected
+	edits    *edit.Edits
+	class    string                      // of the lock
+	twins    map[*source.Function]string // names of the methods for those who hold the lock
+	replaced map[*ast.CallExpr]bool      // calls that take it no more: the source and a run may have shown the same one
+	widened  map[*source.Function]bool   // functions that take the write side now
+	within   map[*source.Function]bool   // functions that are called under the lock, and were corrected
 }
 
 // isReachedByOther reports whether a finding names the second Lock itself, and another one a call that leads to it.
@@ -131,6 +128,10 @@ func (r *relocking) correct(f *finding.Finding, again finding.Access) error {
 
 // replaceCall makes a call of a function that takes the lock one that does not.
 func (r *relocking) replaceCall(file *source.File, call *ast.CallExpr, callee *source.Function, body lockedBody) error {
+	if r.replaced[call] {
+		return nil
+	}
+	r.replaced[call] = true
 	if field := body.returnsField(callee); field != nil {
 		text, err := inCaller(file, call, callee, field)
 		if err != nil {

@@ -79,7 +79,7 @@ func (r *relocking) isOnlyCalledUnder(f *source.Function, held source.LockOp) er
 		return fmt.Errorf("%s may also be called without the lock", f.Name())
 	}
 	for _, c := range calls {
-		if c.In == nil || !r.Facts.MayHold(c.In.File, c.Expr, held.Path.Class) {
+		if c.In == nil || !r.Facts.SurelyHolds(c.In.File, c.Expr, held.Path.Class) {
 			return fmt.Errorf("%s is also called without the lock", f.Name())
 		}
 	}

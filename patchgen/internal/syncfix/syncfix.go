@@ -7,6 +7,8 @@
 //	defer unlock a lock is released when a panic ends the function, too
 //	relock   what runs under a lock does not take it again
 //	hand down a value is handed to code under its lock, in place of a getter that takes the lock again
+//	snapshot a list is copied under its lock, and its elements are called without
+//	unlock around a lock is released while a callback runs that comes back for it
 //	swap     two locks that are taken one after the other change places
 //	release  a lock is released before the wait that is the last thing under it
 //	exchange an atomic Load and the Store that it decides about become one operation
@@ -74,8 +76,11 @@ var All = []Strategy{
 	{"defer unlock", []finding.Code{finding.LostUnlock, finding.BlockedForEver}, deferUnlock},
 	{"relock", []finding.Code{finding.DoubleLock, finding.ReadLockAgain}, relock},
 	{"hand down", []finding.Code{finding.DoubleLock, finding.ReadLockAgain}, handDown},
+	{"snapshot", []finding.Code{finding.DoubleLock, finding.ReadLockAgain, finding.BlockedForEver}, snapshot},
+	{"unlock around", []finding.Code{finding.DoubleLock, finding.ReadLockAgain}, unlockAround},
 	{"swap", []finding.Code{finding.LockCycle, finding.BlockedForEver}, swap},
-	{"release", []finding.Code{finding.WaitUnderLock, finding.BlockedForEver}, release},
+	{"release", []finding.Code{finding.WaitUnderLock, finding.BlockedForEver, finding.DoubleLock, finding.ReadLockAgain},
+		release},
 	{"exchange", []finding.Code{finding.TestAndUse}, exchange},
 	{"recheck", []finding.Code{finding.TestAndUse}, recheck},
 	{"join", []finding.Code{finding.TestAndUse, finding.LoadAndStore}, join},
@@ -100,13 +105,18 @@ var All = []Strategy{
 // assumed are what strategies rely on, by name, and no obligation shows. Programs written against them had patches that
 // nothing else doubted.
 var assumed = map[string]string{
-	"defer unlock": "what is under the lock is whole where a panic may leave it",
-	"hand down":    "each caller holds the lock of the object that it asks, and the value stays while the function runs",
-	"exchange":     "what is tested beside the value may be done again when another goroutine was faster",
-	"nil channel":  "where the channel is nil there is nothing to wait for, and a loop around the wait has another one",
-	"keep wake-up": "a wake-up says no more than to look again",
-	"drain":        "the sender comes to its end by itself, soon, and needs no lock that callers may hold",
-	"hand context": "the context lasts as long as what the goroutine sends is wanted, and ends when it is not",
+	"defer unlock":  "what is under the lock is whole where a panic may leave it",
+	"hand down":     "the value stays the same while the function that gets it runs",
+	"snapshot":      "an element that is removed meanwhile may still be called, and one that is added need not be",
+	"unlock around": "what the lock guards may change while the call runs, and the call does not panic",
+	"cancel":        "nobody waits for what is left out when the stop comes first, nor for what follows it",
+	"close once":    "each object has a channel of its own",
+	"stop":          "what nobody has received when the function returns is not needed, nor what its sender has moved on",
+	"exchange":      "what is tested beside the value may be done again when another goroutine was faster",
+	"nil channel":   "where the channel is nil there is nothing to wait for, and a loop around the wait has another one",
+	"keep wake-up":  "a wake-up says no more than to look again",
+	"drain":         "the sender comes to its end by itself, soon, and needs no lock that callers may hold",
+	"hand context":  "the context lasts as long as what the goroutine sends is wanted, and ends when it is not",
 }
 
 // For lists the strategies for findings of a code.

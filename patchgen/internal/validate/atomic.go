@@ -38,9 +38,62 @@ func (j *judge) atomicOnly() {
 		}
 		j.add("one step", "%s: %s", short(k.function), k.what)
 	}
+	j.atomicSteps()
+}
+
+// atomicSteps demands that no two atomic operations on the variable are meant to be one.
+func (j *judge) atomicSteps() {
+	s := j.now
 	for _, k := range s.apartAtomics(j).more(j.old.apartAtomics(j)) {
+		if isSplitTest(k.what) {
+			j.doubt(place{}, finding.Heavy, "one step", comesThrough, "%s: %s, in two atomic steps", short(k.function), k.what)
+			continue
+		}
 		j.add("one step", "%s: %s, in two atomic steps", short(k.function), k.what)
 	}
+	for _, k := range s.storesBeside(j).more(j.old.storesBeside(j)) {
+		j.doubt(place{}, finding.Heavy, "one step", "a value that others add or set in between is lost, or counted in",
+			"%s: %s, in two atomic steps", short(k.function), k.what)
+	}
+}
+
+// storesBeside counts the stores to the variable that a function makes beside an addition to it: two atomic steps.
+func (s *side) storesBeside(j *judge) tally {
+	found := tally{}
+	for _, p := range s.packages() {
+		t := tracer{s.isVariable(p)}
+		for _, fn := range p.IR.Funcs {
+			if p.IR.InTest(fn) || isTestOf(p, fn) || !j.concerns(p, fn) {
+				continue
+			}
+			parts := s.atomicParts(p, fn, t, 0)
+			for _, a := range parts {
+				for _, b := range parts {
+					if what := s.storeBeside(p, a, b); what != "" {
+						found[tallyKey{declared(p, fn), what}]++
+					}
+				}
+			}
+		}
+	}
+	return found
+}
+
+// storeBeside returns how a store and an addition depend on each other; "" if they do not.
+//
+//	c.n.Store(base); c.n.Add(extra)        if c.n.Add(1) == max { c.n.Store(0) }
+func (s *side) storeBeside(p *session.Package, st, add part) string {
+	isStore := st.write && !st.update && add.update
+	if !isStore || st.base != add.base || st.region == add.region {
+		return ""
+	}
+	if v, ok := add.instr.(ssa.Value); ok && facts.Decided(v).Controls(st.instr.Block()) {
+		return fmt.Sprintf("sets %s where it has added to it", s.claim.Variable)
+	}
+	if p.IR.Flow(st.instr.Parent()).Leads(st.instr, add.instr) && !s.waitsBetween(p, st.instr, add.instr) {
+		return fmt.Sprintf("sets %s and then adds to it", s.claim.Variable)
+	}
+	return ""
 }
 
 // twoSteps counts atomic stores that an atomic load before them decides about,
@@ -152,9 +205,13 @@ func (s *side) apartAtomics(j *judge) tally {
 	return found
 }
 
-// atomicParts lists the atomic operations of fn on the variable and, at depth 0, those of what it calls. What a lock
-// holds together is one region.
+// atomicParts lists the atomic operations of fn on the variable and those of its callees, as far down as
+// maxCallees. A region of a lock is one.
 func (s *side) atomicParts(p *session.Package, fn *ssa.Function, t tracer, depth int) (parts []part) {
+	key := atomicsIn{fn, depth}
+	if known, ok := s.atomics[key]; ok {
+		return known
+	}
 	p.Locks.Walk(fn, func(instr ssa.Instruction, st *lockset.State) {
 		call, ok := instr.(*ssa.Call)
 		switch {
@@ -174,13 +231,23 @@ func (s *side) atomicParts(p *session.Package, fn *ssa.Function, t tracer, depth
 			}
 			x.update = x.write && !strings.HasPrefix(name, "Store")
 			parts = append(parts, x)
-		case depth == 0:
-			inner := func(fn *ssa.Function) []part { return s.atomicParts(s.Of(fn), fn, t, 1) }
+		case depth < maxCallees:
+			inner := func(fn *ssa.Function) []part { return s.atomicParts(s.Of(fn), fn, t, depth+1) }
 			parts = append(parts, s.inCaller(call, inner)...)
 		}
 	})
+	s.atomics[key] = parts
 	return parts
 }
+
+// atomicsIn is the key of a list of atomicParts.
+type atomicsIn struct {
+	fn    *ssa.Function
+	depth int
+}
+
+// maxCallees bounds how far the steps of a function are followed into its callees.
+const maxCallees = 2
 
 // isAtomicOn reports whether call is an operation of sync/atomic on the variable.
 func isAtomicOn(call *ssa.Call, t tracer) bool {

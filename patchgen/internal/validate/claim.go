@@ -127,6 +127,8 @@ func (v *Validator) Check(after *session.Snapshot, claim Claim) []*Refusal {
 	for _, o := range promises[claim.Kind].obligations {
 		o(j)
 	}
+	// Those of each patch.
+	j.saysOtherwise()
 	j.usedInStep()
 	j.noRaceBeside()
 	j.copied()
@@ -134,13 +136,22 @@ func (v *Validator) Check(after *session.Snapshot, claim Claim) []*Refusal {
 	j.reflected()
 	j.stale()
 	j.leftBeside()
+	j.otherBuilds()
+	j.selectors()
 	for _, also := range claim.Also {
 		claim.Variable, claim.Within = also, false
 		j.old, j.now = newSide(v.original, claim), newSide(j.now.state, claim)
 		if claim.Kind == Atomic {
 			j.atomicOnly()
+			j.standsAlone()
 		} else {
 			j.covered()
+		}
+		if claim.Kind == Guarded {
+			j.owned()
+		}
+		if claim.Kind == Guarded || claim.Kind == Atomic {
+			j.writtenFirst()
 		}
 	}
 	return r.list
@@ -154,31 +165,32 @@ type promise struct {
 }
 
 var promises = [...]promise{
-	Guarded: {"lock covers every access", []func(*judge){(*judge).covered, (*judge).paired, (*judge).exits,
-		(*judge).narrowed, (*judge).readSide, (*judge).oneStep, (*judge).lockOrder, (*judge).waits, (*judge).channels,
-		(*judge).channelsByType}},
+	Guarded: {"lock covers every access", []func(*judge){(*judge).covered, (*judge).owned, (*judge).paired,
+		(*judge).exits, (*judge).narrowed, (*judge).readSide, (*judge).oneStep, (*judge).lockOrder, (*judge).waits,
+		(*judge).channels, (*judge).awaited, (*judge).reentry, (*judge).tried, (*judge).lockReached,
+		(*judge).writtenFirst, (*judge).besideStep, (*judge).handedBack}},
 	Once: {"initialised once", []func(*judge){(*judge).onceOnly, (*judge).paired, (*judge).exits, (*judge).lockOrder}},
 	Published: {"written before it is shared", []func(*judge){(*judge).published, (*judge).paired, (*judge).exits,
 		(*judge).narrowed, (*judge).lockOrder}},
-	Atomic: {"every access is atomic", []func(*judge){(*judge).atomicOnly, (*judge).paired, (*judge).exits,
-		(*judge).narrowed, (*judge).lockOrder}},
+	Atomic: {"every access is atomic", []func(*judge){(*judge).atomicOnly, (*judge).standsAlone, (*judge).paired,
+		(*judge).exits, (*judge).narrowed, (*judge).lockOrder, (*judge).writtenFirst}},
 	Unshared: {"no goroutine shares it", []func(*judge){(*judge).unshared, (*judge).paired, (*judge).exits,
 		(*judge).narrowed}},
 	Released: {"the lock is released", []func(*judge){(*judge).released, (*judge).paired, (*judge).narrowed,
 		(*judge).readSide, (*judge).lockOrder}},
 	LockedOnce: {"the lock is taken once", []func(*judge){(*judge).lockedOnce, (*judge).paired, (*judge).exits,
 		(*judge).narrowed, (*judge).readSide, (*judge).lockOrder, (*judge).waits, (*judge).channels,
-		(*judge).channelsByType}},
+		(*judge).awaited}},
 	Ordered: {"one order of locks", []func(*judge){(*judge).ordered, (*judge).paired, (*judge).exits,
 		(*judge).narrowed, (*judge).readSide, (*judge).lockOrder, (*judge).waits}},
 	Counted: {"counted before it is started", []func(*judge){(*judge).counted, (*judge).paired, (*judge).exits,
 		(*judge).narrowed, (*judge).lockOrder, (*judge).waits}},
-	OneStep: {"test and use are one step", []func(*judge){(*judge).joined, (*judge).oneStep, (*judge).paired,
-		(*judge).exits, (*judge).narrowed, (*judge).readSide, (*judge).lockOrder, (*judge).waits, (*judge).channels,
-		(*judge).channelsByType}},
+	OneStep: {"test and use are one step", []func(*judge){(*judge).joined, (*judge).owned, (*judge).oneStep,
+		(*judge).paired, (*judge).exits, (*judge).narrowed, (*judge).readSide, (*judge).lockOrder, (*judge).waits,
+		(*judge).channels, (*judge).awaited}},
 	Extended: {"the use is under the lock", []func(*judge){(*judge).extended, (*judge).oneStep, (*judge).paired,
 		(*judge).exits, (*judge).narrowed, (*judge).readSide, (*judge).lockOrder, (*judge).waits, (*judge).channels,
-		(*judge).channelsByType}},
+		(*judge).awaited}},
 	Stoppable: {"a stop ends the wait", []func(*judge){(*judge).stoppable, (*judge).paired, (*judge).exits,
 		(*judge).narrowed, (*judge).lockOrder, (*judge).waits}},
 	SignsOff: {"signs off however it ends", []func(*judge){(*judge).signsOff, (*judge).paired, (*judge).exits,
@@ -189,24 +201,24 @@ var promises = [...]promise{
 		(*judge).narrowed, (*judge).lockOrder}},
 	ReleasedFirst: {"no wait under the lock", []func(*judge){(*judge).releasedFirst, (*judge).paired, (*judge).exits,
 		(*judge).narrowed, (*judge).readSide, (*judge).lockOrder, (*judge).waits}},
-	SentOpen: {"no send meets a close", []func(*judge){(*judge).sentOpen, (*judge).paired, (*judge).exits,
+	SentOpen: {"no send meets a close", []func(*judge){(*judge).sentOpen, (*judge).owned, (*judge).paired, (*judge).exits,
 		(*judge).narrowed, (*judge).readSide, (*judge).lockOrder, (*judge).waitsToSend, (*judge).channels,
-		(*judge).channelsByType, (*judge).leftUnsent}},
+		(*judge).awaited, (*judge).leftUnsent}},
 	KeepsWakeup: {"no wake-up is lost", []func(*judge){(*judge).keepsWakeup, (*judge).paired, (*judge).exits,
 		(*judge).narrowed, (*judge).lockOrder}},
 	NilTested: {"no nil channel is waited for", []func(*judge){(*judge).nilTested, (*judge).paired, (*judge).exits,
 		(*judge).narrowed, (*judge).lockOrder}},
 	ReleasedAnyway: {"released however it ends", []func(*judge){(*judge).releasedAnyway, (*judge).paired, (*judge).exits,
 		(*judge).narrowed, (*judge).readSide, (*judge).oneStep, (*judge).lockOrder, (*judge).waits, (*judge).channels,
-		(*judge).channelsByType}},
+		(*judge).awaited}},
 	Drained: {"the sender comes to its end", []func(*judge){(*judge).drained, (*judge).paired, (*judge).exits,
 		(*judge).narrowed, (*judge).lockOrder, (*judge).waits}},
 	SignalClosed: {"the signal is a close", []func(*judge){(*judge).signalClosed, (*judge).paired, (*judge).exits,
 		(*judge).narrowed, (*judge).lockOrder}},
 	LeftOpen: {"no send meets a close", []func(*judge){(*judge).leftOpen, (*judge).paired, (*judge).exits,
 		(*judge).narrowed, (*judge).lockOrder}},
-	Unblocked: {"nothing waits for ever", []func(*judge){(*judge).unblocked, (*judge).paired, (*judge).exits,
-		(*judge).narrowed, (*judge).lockOrder, (*judge).waits}},
+	Unblocked: {"nothing waits for ever", []func(*judge){(*judge).unblocked, (*judge).leftBehind, (*judge).paired,
+		(*judge).exits, (*judge).narrowed, (*judge).lockOrder, (*judge).waits}},
 }
 
 // Promise returns what a patch of the kind is held to, as a fix lists it among its checks.

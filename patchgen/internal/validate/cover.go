@@ -178,12 +178,18 @@ func (s *side) isExempt(u use) bool {
 	if u.pkg.Calls.Roles(u.fn).OnlyInit() {
 		return true
 	}
-	isCopy := s.claim.Within && !u.whole && isCopyOfStruct(u.base) // what it refers to is not new
+	// What a copy refers to is not new.
+	isCopy := s.claim.Within && !u.whole && isCopyOfStruct(u.base) || isOfCopy(u)
 	if base := u.base; base != nil && !isCopy && u.pkg.Owners.Proven().Of(base, u.instr) == ownership.Fresh {
 		return true
 	}
 	alloc, isLocal := u.root.(*ssa.Alloc)
 	return isLocal && u.fn == alloc.Parent() && !sharedBefore(u.pkg, alloc, u.instr)
+}
+
+// isOfCopy reports whether an access is of entries or elements that a new struct has from one that others can reach.
+func isOfCopy(u use) bool {
+	return u.level > 0 && u.base != nil && u.pkg.Owners.Held(u.root, u.instr) == ownership.Shared
 }
 
 // baseOf returns the address of the struct that a field belongs to, or the struct value; nil for
@@ -382,7 +388,7 @@ func (j *judge) refuseUse(u use, p protection) {
 		j.doubt(here, finding.Heavy, "covered", stillRace, "%s is %s at %s under the lock of another object", v, verb, where)
 	case u.unknown != "":
 		j.doubt(here, finding.Heavy, "covered", stillRace, "%s is handed to %s (%s) without %s", v, u.unknown, where, lock)
-	case u.base != nil && u.pkg.Owners.Of(u.base, u.instr) == ownership.Fresh:
+	case u.base != nil && u.pkg.Owners.Of(u.base, u.instr) == ownership.Fresh && !isOfCopy(u):
 		j.doubt(here, finding.Heavy, "covered", "the object looks new there; if others can reach it, they race",
 			"%s is %s at %s without %s", v, verb, where, lock)
 	default:

@@ -16,6 +16,9 @@
 //	            type, the owner of the object, any lock of its class counts,
 //	            unless the path to the object leads through an owner: then it
 //	            has to be that one's.
+//	owned       the variable belongs to the object of the lock: it lies in it, or is reached by references to what
+//	            was made for that object and is kept by no other; a package variable is under a lock of the package,
+//	            or of the only object of its type
 //	exits       each function returns with the locks that it returned with
 //	pairs       the same by syntax alone, without the lockset pass: each Lock
 //	            meets its Unlock on all paths, panics included; and nothing more may
@@ -26,22 +29,40 @@
 //	            test of one variable and a use of another, the use is in the region of the test, and
 //	            so is what is done with the channel or object that it reads
 //	order       no new cycle in the lock order: no second lock of the same class,
-//	            by calls, interfaces, stored callbacks or templates either, nor a write side
+//	            by calls, interfaces, stored callbacks, templates or a library that calls back
+//	            either, nor a write side
 //	            where two read sides were; locks count that only a loop or a callee can name
 //	waits       nothing new under the lock waits, does I/O or runs unknown code; a function of the
-//	            module that is called under the lock's write side elsewhere may do the last two
-//	channels    nobody who is waited for under the lock now needs the lock; a
-//	            channel that came as a parameter or a result may be any of its type
+//	            module that is called under the lock's write side elsewhere may do the last two;
+//	            and nothing takes the lock, or its write side in place of the read side, that
+//	            unknown code under the lock may call
+//	channels    nobody who is waited for under the lock, in callees too, now needs the lock on
+//	            the way to what ends the wait: at a channel, for a WaitGroup, or for a condition
+//	            of another lock; what has no name may be any of its type
+//	written first  no read is meant to come after a write that others make: behind a signal that is given
+//	            before the write, behind the start of the goroutine that writes without a wait, or in
+//	            a goroutine that is started before the write. A lock orders none of these. A variable that
+//	            is set once, behind the start of a goroutine, is taken to be meant for it
+//	beside step  no patched function writes in regions of its own what another function has in one region, stores what
+//	            it has computed from the object before the lock, or hands on behind it a number that it has taken under
+//	            it; none asks two functions for what another one sets in one region
+//	handed back  none that takes the lock now returns a pointer to a struct with fields that are written under it
+//	alone       none tests the variable and waits for a sync.Cond without the claim's lock
 //
 // For a sync.Once ([Once]): every write lies in the function that it runs, every
-// other access behind its Do; the function does not come back to the same Once;
-// the Once is never set again.
+// other access behind its Do; the function does not come back to the same Once, nor
+// runs code of others, which may panic; the Once is never set again.
 //
 // For an assignment that moves ([Published]): no write of the variable may run
 // when another goroutine can reach the object, and no write is lost.
 //
 // For atomic operations ([Atomic]): every access is one; no store depends on an
-// earlier load.
+// earlier load, nor is one made beside an addition; an update and a test of the variable
+// are one operation; and written first, as above.
+//
+//	alone       no sum is handed on behind the addition, no other part of the object is set by the function that sets
+//	            the variable, none asks one function for it and has another one change it, and none waits for
+//	            a sync.Cond by it
 //
 // For a copy ([Unshared]): no function literal captures the local any more, nobody
 // misses a value that went through it, and a copy that is captured in its place is
@@ -53,6 +74,9 @@
 //	            nor is it handed to reflection, which would find the fields that the patch adds
 //	made        each struct to which the patch adds a pointer to a lock has one where it is made
 //	waits       no loop sends to the entries of a copy, of which others may have been removed since
+//	comment     the comment of a function that takes a lock now does not say that its callers hold one
+//	other builds  a file that this build leaves out uses neither the variable nor a declaration that the patch changes
+//	selectors   a field or method that the patch adds takes the place of no other one of that name
 //	left        the functions that it changes do not the same to another field: a write without a lock that an
 //	            exported function uses too, or a read in the same statement without the lock of its writers
 //
@@ -73,6 +97,7 @@
 //	joined       fewer tests are torn from what they decide about ([OneStep])
 //	counted      as many goroutines sign off, and none is left that is counted too late
 //	unblocked    no operation of the kind is left that waits where nobody may come
+//	left behind  no value is sent that has to be closed: the receiver may have left
 //	stoppable    a select has taken the place of an operation, with a stop on
 //	             which the function leaves; its caller learns of it, and nobody
 //	             waits for what would have followed

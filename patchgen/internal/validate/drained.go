@@ -82,7 +82,7 @@ func (j *judge) closesAtEnd(fn *ssa.Function) ssa.Value {
 	return nil
 }
 
-// onlySends judges that a goroutine which is waited for now waits for nothing else than to send on its channel.
+// onlySends judges that a goroutine for which a function waits now has itself only its sends to wait for.
 func (j *judge) onlySends(p *session.Package, fn *ssa.Function, closed ssa.Value, outer *ssa.Function) {
 	for instr := range ir.Instructions(fn) {
 		if send, ok := instr.(*ssa.Send); ok && pathOf(send.Chan) == pathOf(closed) {

@@ -4,7 +4,6 @@ import (
 	"go/token"
 	"go/types"
 	"slices"
-	"strings"
 
 	"golang.org/x/tools/go/ssa"
 
@@ -90,6 +89,9 @@ func (s *state) touchesOfCall(t tracer, call ssa.CallInstruction) []touch {
 func (s *state) effectsOfCall(call ssa.CallInstruction) ([]effect, []ssa.Value) {
 	common := call.Common()
 	if b, ok := common.Value.(*ssa.Builtin); ok {
+		if b.Name() == "append" && isShortened(common.Args[0]) {
+			return builtinEffects["copy"], common.Args
+		}
 		return builtinEffects[b.Name()], common.Args
 	}
 	fn, args := callgraph.Target(common)
@@ -104,6 +106,14 @@ func (s *state) effectsOfCall(call ssa.CallInstruction) ([]effect, []ssa.Value) 
 	}
 	args = callgraph.Spread(args)
 	return libraryEffects(fn, args), args
+}
+
+// isShortened reports whether a slice is the first part of another one, so that append writes to elements of that.
+//
+//	append(x[:i], x[i+1:]...)
+func isShortened(v ssa.Value) bool {
+	part, ok := v.(*ssa.Slice)
+	return ok && part.High != nil && part.Max == nil
 }
 
 var builtinEffects = map[string][]effect{
@@ -209,7 +219,7 @@ func libraryEffects(fn *ssa.Function, args []ssa.Value) []effect {
 	for i := range args {
 		writes, known := callgraph.LibraryWrites(obj, i)
 		if !known {
-			return unknownEffects(short(strings.ReplaceAll(obj.FullName(), "*", "")), args)
+			return unknownEffects(short(obj.FullName()), args)
 		}
 		list = append(list, effect{param: i, write: writes})
 	}

@@ -7,6 +7,7 @@ import (
 	"go/types"
 	"maps"
 	"slices"
+	"strings"
 
 	"golang.org/x/tools/go/ssa"
 
@@ -49,6 +50,15 @@ func (now tally) left(old tally) []tallyKey {
 	return list
 }
 
+// byWhat sums up over the functions.
+func (t tally) byWhat() map[string]int {
+	sums := map[string]int{}
+	for k, n := range t {
+		sums[k.what] += n
+	}
+	return sums
+}
+
 func sortedKeys(t tally) []tallyKey {
 	return slices.SortedFunc(maps.Keys(t), func(a, b tallyKey) int {
 		return slices.Compare([]string{a.function, a.what}, []string{b.function, b.what})
@@ -63,6 +73,16 @@ func (j *judge) eachTouched(s *side, visit func(*session.Package, *ssa.Function,
 			if j.touched[declared(p, fn)] && !p.IR.InTest(fn) {
 				p.Locks.Walk(fn, func(instr ssa.Instruction, st *lockset.State) { visit(p, fn, instr, st) })
 			}
+		}
+	}
+}
+
+// eachAnalysed visits the instructions of one side in the packages that the patch changes, and in those that import
+// such a package and see other facts of it.
+func (j *judge) eachAnalysed(s *side, visit func(*session.Package, *ssa.Function, ssa.Instruction, *lockset.State)) {
+	for _, p := range s.Packages {
+		if j.old.Package(p.Path) != j.now.Package(p.Path) {
+			each(p, func(fn *ssa.Function, instr ssa.Instruction, st *lockset.State) { visit(p, fn, instr, st) })
 		}
 	}
 }
@@ -135,15 +155,18 @@ func (j *judge) paired() {
 func (j *judge) recovered() {
 	for _, k := range j.panicsHeld(j.now).more(j.panicsHeld(j.old)) {
 		j.doubt(place{}, finding.Light, "pairs", "after a panic the next goroutine that needs it waits for ever",
-			"%s recovers from panics, and may leave %s held", short(k.function), k.what)
+			"%s may panic and leave %s held, and the module recovers from panics", short(k.function), k.what)
 	}
 }
 
-// panicsHeld counts the instructions of touched functions that recover which may panic under a lock without a defer.
+// panicsHeld counts the instructions of touched functions which may panic under a lock without a defer: calls in those
+// that recover themselves, and others where any function of the module recovers.
 func (j *judge) panicsHeld(s *side) tally {
-	found := tally{}
+	found, anyRecovers := tally{}, s.anyRecovers()
 	j.eachTouched(s, func(p *session.Package, fn *ssa.Function, instr ssa.Instruction, st *lockset.State) {
-		if len(st.Held()) == 0 || !mayPanic(p, instr) || !recovers(fn) {
+		_, isCall := instr.(*ssa.Call)
+		isCaught := recovers(fn) || anyRecovers && !isCall
+		if len(st.Held()) == 0 || !isCaught || !mayPanic(p, instr) {
 			return
 		}
 		for _, h := range st.Held() {
@@ -167,6 +190,16 @@ func mayPanic(p *session.Package, instr ssa.Instruction) bool {
 		return !instr.CommaOk
 	case *ssa.BinOp:
 		return instr.Op == token.QUO || instr.Op == token.REM
+	}
+	return false
+}
+
+// anyRecovers reports whether a function of the module, tests apart, recovers from panics.
+func (s *state) anyRecovers() bool {
+	for _, p := range s.Packages {
+		if slices.ContainsFunc(p.IR.Funcs, func(fn *ssa.Function) bool { return !p.IR.InTest(fn) && recovers(fn) }) {
+			return true
+		}
 	}
 	return false
 }
@@ -244,48 +277,126 @@ func (j *judge) pairProblems(s *side) tally {
 	return problems
 }
 
-// narrowed demands that what was under a lock stays under it: of each variable
-// that a touched function accesses, no more accesses are outside of the lock,
-// and fewer within. Package variables that nobody sets after their
-// initialisation need no lock, nor do fields that are set before their object is shared.
+// narrowed demands that what was under a lock stays under it: of each variable that was accessed under one, no more
+// accesses are outside of it than before. Package variables that nobody sets after their initialisation need no lock,
+// nor do fields that are set before their object is shared, nor reads under a lock that nobody holds to write.
 func (j *judge) narrowed() {
-	oldIn, oldOut := j.placesOf(j.old)
-	nowIn, nowOut := j.placesOf(j.now)
-	for _, k := range nowOut.more(oldOut) {
-		if nowIn[k] < oldIn[k] {
-			j.add("narrowed", "%s was accessed under a lock in %s, and is not now", k.what, short(k.function))
+	old, now := j.placesOf(j.old), j.placesOf(j.now)
+	before, after := old.out.byWhat(), now.out.byWhat()
+	for _, k := range now.out.more(old.out) {
+		if now.in[k] < old.in[k] {
+			if old.excludes(k) {
+				j.add("narrowed", "%s was accessed under a lock in %s, and is not now", k.what, short(k.function))
+			}
+			continue
+		}
+		// It may have moved here from another function, or be new. A new one is made as those without a lock before.
+		if now.in.byWhat()[k.what] >= old.in.byWhat()[k.what] && before[k.what] > 0 {
+			continue
+		}
+		i := slices.IndexFunc(sortedKeys(old.in), func(in tallyKey) bool { return in.what == k.what })
+		if i >= 0 && after[k.what] > before[k.what] {
+			j.add("narrowed", "%s was accessed under a lock in %s, and is not now in %s", k.what,
+				short(sortedKeys(old.in)[i].function), short(k.function))
 		}
 	}
 }
 
-// placesOf counts accesses to fields and package variables, and to the maps in
-// them, with a lock and without.
-func (j *judge) placesOf(s *side) (in, out tally) {
-	in, out = tally{}, tally{}
+// places are the accesses to fields and package variables, and to the maps in them, of one side.
+type places struct {
+	in, out tally // with a lock, and without
+	// The classes of the locks that are held where a function accesses a variable, and where any function writes one.
+	locks, writers map[tallyKey]map[string]bool
+	writes         map[tallyKey]bool
+}
+
+// excludes reports whether a lock that is held at an access in a function keeps a write out, that of another goroutine
+// in the same function too. Packages that are not analysed anew may write what is exported.
+func (p *places) excludes(k tallyKey) bool {
+	if p.writes[k] || p.locks[k][""] || token.IsExported(k.what[strings.LastIndexByte(k.what, '.')+1:]) {
+		return true
+	}
+	for class := range p.locks[k] {
+		if writers := p.writers[tallyKey{what: k.what}]; writers[class] || writers[""] {
+			return true
+		}
+	}
+	return false
+}
+
+// placesOf counts the accesses of a side.
+func (j *judge) placesOf(s *side) *places {
+	all := &places{tally{}, tally{}, map[tallyKey]map[string]bool{}, map[tallyKey]map[string]bool{}, map[tallyKey]bool{}}
 	own := s.isVariableOf()
-	j.eachTouched(s, func(p *session.Package, fn *ssa.Function, instr ssa.Instruction, st *lockset.State) {
+	j.eachAnalysed(s, func(p *session.Package, fn *ssa.Function, instr ssa.Instruction, st *lockset.State) {
 		addr := accessed(instr)
 		name, ok := accesspath.NameOf(addr)
 		if !ok || own(p, addr) || s.isSetOnce(addr) { // the variable itself is what covered judges
 			return
 		}
 		k := tallyKey{declared(p, fn), name.Short()}
-		if len(st.Held()) > 0 {
-			in[k]++
-		} else {
-			out[k]++
+		if !isUnderLock(addr, st.Held()) {
+			all.out[k]++
+			return
+		}
+		all.in[k]++
+		addClasses(all.locks, k, st.Held())
+		if isWriting(instr) {
+			all.writes[k] = true
+			addClasses(all.writers, tallyKey{what: k.what}, st.Held())
 		}
 	})
-	return in, out
+	return all
+}
+
+// addClasses notes the classes of locks; "" is one that has no such name.
+func addClasses(of map[tallyKey]map[string]bool, k tallyKey, held []lockset.Held) {
+	if of[k] == nil {
+		of[k] = map[string]bool{}
+	}
+	for _, h := range held {
+		of[k][h.Class] = true
+	}
+}
+
+// isWriting reports whether an access is more than a load: a store, or the load of what may be written through it, as
+// that of a map, a slice or a pointer.
+func isWriting(instr ssa.Instruction) bool {
+	load, ok := instr.(*ssa.UnOp)
+	if !ok {
+		_, isLookup := instr.(*ssa.Lookup)
+		return !isLookup
+	}
+	_, isBasic := load.Type().Underlying().(*types.Basic)
+	return !isBasic
+}
+
+// isUnderLock reports whether a lock is held that an access may belong to: any but that of another object of its type.
+func isUnderLock(addr ssa.Value, held []lockset.Held) bool {
+	if load, ok := addr.(*ssa.UnOp); ok { // the map in a field
+		addr = load.X
+	}
+	name, _ := accesspath.NameOf(addr)
+	return slices.ContainsFunc(held, func(h lockset.Held) bool {
+		field, ok := addr.(*ssa.FieldAddr)
+		isOfType := ok && strings.HasPrefix(h.Class, name.Package+"."+name.Type+".")
+		return !isOfType || h.Path.Root == nil || h.Path.Owner() == accesspath.Of(field.X)
+	})
 }
 
 // isSetOnce reports whether addr is a package variable that no function but init stores to, or an unexported field that
 // is stored to only while nobody else can reach its object; and nothing takes the address of either.
 func (s *state) isSetOnce(addr ssa.Value) bool {
 	key := settingKey(addr)
-	if key == "" {
-		return false
+	object := ""
+	if field, ok := addr.(*ssa.FieldAddr); ok {
+		object = field.X.Type().String()
 	}
+	return key != "" && s.isKeySetOnce(key, object)
+}
+
+// isKeySetOnce is isSetOnce for a key of settingKey, and the type of the pointers to the field's struct.
+func (s *state) isKeySetOnce(key, object string) bool {
 	if s.unset == nil {
 		s.unset = map[string]bool{}
 		for _, p := range s.Packages {
@@ -294,10 +405,7 @@ func (s *state) isSetOnce(addr ssa.Value) bool {
 			}
 		}
 	}
-	if field, ok := addr.(*ssa.FieldAddr); ok && s.unset[field.X.Type().String()] {
-		return false // the struct is assigned as a whole
-	}
-	return !s.unset[key]
+	return !s.unset[key] && (object == "" || !s.unset[object]) // the struct may be assigned as a whole
 }
 
 // settingKey names a package variable or an unexported field; "" for other addresses.

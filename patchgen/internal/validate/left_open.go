@@ -2,6 +2,7 @@ package validate
 
 import (
 	"go/types"
+	"slices"
 
 	"golang.org/x/tools/go/ssa"
 
@@ -41,6 +42,8 @@ func (j *judge) useLeftOpen(p *session.Package, instr ssa.Instruction) {
 	}
 	sel, isSelect := instr.(*ssa.Select)
 	switch {
+	case isSelect && !sel.Blocking && asksIfClosed(sel):
+		j.add("left open", "the receive at %s asks whether the channel is closed", at(p, instr))
 	case !isSelect:
 		if receive := instr.(*ssa.UnOp); receive.CommaOk {
 			j.add("left open", "the receive at %s ended by the close alone", at(p, instr))
@@ -50,6 +53,9 @@ func (j *judge) useLeftOpen(p *session.Package, instr ssa.Instruction) {
 		}
 	case sel.Blocking && len(sel.States) == 1:
 		j.add("left open", "the receive at %s ended by the close alone", at(p, instr))
+	case !sel.Blocking:
+		j.doubt(place{p, instr}, finding.Heavy, "left open", "if what it does with that ends something, that goes on",
+			"the receive at %s did not wait, and found nil or zero once %s was closed", at(p, instr), v)
 	case sel.Blocking:
 		j.doubt(place{p, instr}, finding.Heavy, "left open", "if nobody ends the other case then, it waits for ever",
 			"the wait at %s ended by the close of %s too, and ends by its other cases alone now", at(p, instr), v)
@@ -78,4 +84,12 @@ func (j *judge) handedOpen(p *session.Package, instr ssa.Instruction) {
 		j.doubt(place{p, ref}, finding.Heavy, "left open", "if it waits for the close, it waits for ever",
 			"%s is handed on at %s, where another one may receive from it", j.now.claim.Variable, at(p, ref))
 	}
+}
+
+// asksIfClosed reports whether a case of a select uses the second value of its receive.
+func asksIfClosed(sel *ssa.Select) bool {
+	return slices.ContainsFunc(*sel.Referrers(), func(ref ssa.Instruction) bool {
+		ok, isPart := ref.(*ssa.Extract)
+		return isPart && ok.Index == 1 && len(*ok.Referrers()) > 0
+	})
 }

@@ -53,7 +53,7 @@ func fieldOf(t types.Type, name string) *types.Var {
 	return nil
 }
 
-// maker knows where structs of a type are made, and which field of them is the lock.
+// maker knows where structs of a type are made, and which field of them is the lock, or leads to it.
 type maker struct {
 	home
 	lock string

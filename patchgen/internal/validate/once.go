@@ -39,8 +39,24 @@ func (j *judge) onceOnly() {
 			}
 			if do, ok := instr.(*ssa.Call); ok && s.isDo(do) && s.comesBack(do) {
 				j.add("once", "the function of %s comes back to it (%s)", lock, at(p, instr))
+			} else if ok && s.isDo(do) {
+				j.doneForGood(do)
 			}
 		})
+	}
+}
+
+// doneForGood doubts code of others that a Once runs: one that panics has run, and nothing runs again.
+func (j *judge) doneForGood(do *ssa.Call) {
+	for _, fn := range j.now.Calls.Runs(do) {
+		p := j.now.Of(fn)
+		for instr := range ir.Instructions(fn) {
+			if call, ok := instr.(*ssa.Call); ok && isUnknown(p, call) {
+				j.doubt(place{p, call}, finding.Heavy, "once", "if that panics, it is never tried again",
+					"%s runs %s at %s, which may be any code", short(j.now.claim.Lock), callee(call), at(p, call))
+				return
+			}
+		}
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 
 	"golang.org/x/tools/go/ssa"
 
+	"github.com/interlock-go/interlock/analyzers/finding"
 	"github.com/interlock-go/interlock/analyzers/pass/accesspath"
 	"github.com/interlock-go/interlock/analyzers/pass/callgraph"
 	"github.com/interlock-go/interlock/analyzers/pass/ir"
@@ -26,13 +27,36 @@ import (
 //	}
 //
 // A region that tests once more is right. So are two regions of one variable
-// between which the function waits: its author cannot have meant one step.
+// between which the function waits: its author cannot have meant one step. (The strategy doubts it.)
 func (j *judge) oneStep() {
 	shared := j.old.writtenUnder()
 	for _, k := range j.torn(j.now, shared, false).more(j.torn(j.old, shared, false)) {
+		if what, ok := strings.CutPrefix(k.what, withWait); ok {
+			j.doubt(place{}, finding.Heavy, "one step", "if that changes in between, what it does then is wrong",
+				"%s: %s, in two regions with a wait between them", short(k.function), what)
+			continue
+		}
+		if isSplitTest(k.what) {
+			j.doubt(place{}, finding.Heavy, "one step", comesThrough, "%s: %s, in two regions", short(k.function),
+				k.what)
+			continue
+		}
 		j.add("one step", "%s: %s, in two regions", short(k.function), k.what)
 	}
 }
+
+// withWait begins the texts of what torn counts of two variables between which the function waits. One region cannot
+// hold both, and the author may not have meant it.
+const withWait = "with a wait: "
+
+// splitTest ends the texts of apart for an update and a test of the variable, or a read before it, of which a callee
+// makes one: the function may not mean its own update.
+const splitTest = " and tests it"
+
+func isSplitTest(what string) bool { return strings.HasSuffix(what, splitTest) }
+
+// comesThrough follows from a test that is not one step with the update beside it.
+const comesThrough = "two goroutines may both come through, or neither"
 
 // joined demands that fewer tests of the claim's variable are torn from what they decide about.
 func (j *judge) joined() {
@@ -112,12 +136,19 @@ func (j *judge) torn(s *side, shared map[string]bool, all bool) tally {
 					}
 				}
 				for _, b := range parts {
-					if s.isTorn(p, a, b, d, parts) && (all || a.name != b.name || !s.waitsBetween(p, a.instr, b.instr)) {
+					if !s.isTorn(p, a, b, d, parts) {
+						continue
+					}
+					waits := s.waitsBetween(p, a.instr, b.instr)
+					if all || a.name != b.name || !waits {
 						verb := "reads"
 						if b.write {
 							verb = "writes"
 						}
 						what := fmt.Sprintf("tests %s and then %s %s", short(a.name), verb, short(b.name))
+						if waits && a.name != b.name {
+							what = withWait + what
+						}
 						found[tallyKey{declared(p, fn), what}]++
 					}
 				}
@@ -129,20 +160,24 @@ func (j *judge) torn(s *side, shared map[string]bool, all bool) tally {
 
 // apart counts updates of the claim's variable and reads of it in other regions of the same function, where it
 // cannot wait in between. Such a read is meant to see the update, and no other; what a callee does counts where the
-// function returns what is read.
+// function returns what is read, or a branch depends on it.
 //
-//	c.n++; return c.n        id := c.n; c.n++        c.inc(); return c.get()
+//	c.n++; return c.n        id := c.n; c.n++        c.inc(); return c.get()        c.n++; if c.get() == max {
 func (s *side) apart(p *session.Package, fn *ssa.Function, parts []part, found tally) {
 	for _, w := range parts {
 		if !w.write || !w.own || s.isEntry(w) || !w.updates(parts) {
 			continue
 		}
 		for _, r := range parts {
-			if r.own && !r.write && r.base == w.base && r.region != w.region && r.instr != w.instr &&
-				!r.isOverwritten(p, parts) && s.isNext(p, w, r) &&
-				(w.inner == nil && r.inner == nil || returnsFrom(fn, r.value)) {
-				what := fmt.Sprintf("updates %s and reads it", short(w.name))
-				found[tallyKey{declared(p, fn), what}]++
+			if !r.isReadBeside(w) || r.isOverwritten(p, parts) || !s.isNext(p, w, r) {
+				continue
+			}
+			what := "updates " + short(w.name)
+			switch {
+			case w.inner == nil && r.inner == nil || returnsFrom(fn, r.value):
+				found[tallyKey{declared(p, fn), what + " and reads it"}]++
+			case decides(r.value), p.IR.Flow(fn).Leads(r.instr, w.instr) && !p.IR.Flow(fn).Leads(w.instr, r.instr):
+				found[tallyKey{declared(p, fn), what + splitTest}]++
 			}
 		}
 	}
@@ -192,6 +227,20 @@ func (w part) updates(parts []part) bool {
 	})
 }
 
+// isReadBeside reports whether r reads, in another region, the variable that w updates.
+func (r part) isReadBeside(w part) bool {
+	return r.own && !r.write && r.base == w.base && r.region != w.region && r.instr != w.instr
+}
+
+// decides reports whether a branch of the function depends on v.
+func decides(v ssa.Value) bool {
+	d := facts.Decided(v)
+	return slices.ContainsFunc(v.Parent().Blocks, func(b *ssa.BasicBlock) bool {
+		branch, ok := b.Instrs[len(b.Instrs)-1].(*ssa.If)
+		return ok && d.Values[branch.Cond]
+	})
+}
+
 // isOverwritten reports whether r reads what its own region has stored before, or what that region only updates.
 func (r part) isOverwritten(p *session.Package, parts []part) bool {
 	return slices.ContainsFunc(parts, func(w part) bool {
@@ -230,7 +279,7 @@ func (s *side) parts(p *session.Package, fn *ssa.Function, shared map[string]boo
 	var parts []part
 	p.Locks.Walk(fn, func(instr ssa.Instruction, st *lockset.State) {
 		if call, ok := instr.(*ssa.Call); ok && !s.mayHold(st) {
-			parts = append(parts, s.partsOfCallee(call, shared)...)
+			parts = append(parts, s.partsOfCallee(call, shared, 1)...)
 			return
 		}
 		region := s.regionOf(st)
@@ -309,17 +358,31 @@ func pathOf(v ssa.Value) accesspath.Path {
 	return accesspath.Of(v)
 }
 
-// partsOfCallee lists what a callee does in a region that it opens itself: the
+// partsOfCallee lists what a callee does in a region that it opens itself, or that one opens that it calls: the
 // variables that its results depend on, and those that it writes.
-func (s *side) partsOfCallee(call *ssa.Call, shared map[string]bool) []part {
+func (s *side) partsOfCallee(call *ssa.Call, shared map[string]bool, depth int) []part {
 	return s.inCaller(call, func(fn *ssa.Function) (inner []part) {
-		p := s.Of(fn)
-		p.Locks.WalkOwn(fn, func(instr ssa.Instruction, st *lockset.State) {
+		if !s.claim.isLocalLock() && !s.sumTakes()[fn].has(s.claim.Lock) {
+			return nil
+		}
+		p, takesNone := s.Of(fn), true
+		visit := func(instr ssa.Instruction, st *lockset.State) {
+			takesNone = false
+			if next, ok := instr.(*ssa.Call); ok && depth < maxCallees && !s.mayHold(st) {
+				inner = append(inner, s.partsOfCallee(next, shared, depth+1)...)
+				return
+			}
 			x, ok := s.partOf(p, instr, shared)
 			if x.region = s.regionOf(st); ok && x.region != nil {
 				inner = append(inner, x)
 			}
-		})
+		}
+		p.Locks.WalkOwn(fn, visit)
+		if takesNone { // such functions are not walked
+			for instr := range ir.Instructions(fn) {
+				visit(instr, &lockset.State{})
+			}
+		}
 		return inner
 	})
 }

@@ -42,6 +42,7 @@ type edgeSite struct {
 	from, to, function string
 	shared             bool
 	by                 string // see acquisition
+	library            bool   // it is one of backEdges
 }
 
 // acquisition is one side of a lock of a class. Where only a guess leads to it, by is the function that was guessed: it
@@ -64,6 +65,16 @@ func (c classSet) has(class string) bool {
 	return false
 }
 
+// clashes reports whether a side of a lock of the class is taken for which a holder waits, of the read side or another.
+func (c classSet) clashes(class string, readHeld bool) bool {
+	for a := range c {
+		if a.class == class && !(a.read && readHeld) {
+			return true
+		}
+	}
+	return false
+}
+
 // lockOrder demands that the patch adds no edge to a cycle of the graph. An
 // edge from a class to itself is one: a second lock of the same object, or of
 // two in an order that somebody else may have the other way round.
@@ -80,8 +91,15 @@ func (j *judge) lockOrder() {
 		return cmp.Or(strings.Compare(a.from, b.from), strings.Compare(a.to, b.to), strings.Compare(a.function, b.function),
 			strings.Compare(a.by, b.by))
 	})
+	told := map[madeBy]bool{}
 	for _, e := range added {
-		j.orderOf(now, e)
+		switch made := now.where[e]; {
+		case !e.library || e.from != e.to:
+			j.orderOf(now, e)
+		case !told[made]: // one doubt for all that the library may call
+			told[made] = true
+			j.calledBack(made, e)
+		}
 	}
 }
 
@@ -89,8 +107,10 @@ func (j *judge) lockOrder() {
 // doubt.
 func (j *judge) orderOf(g *lockGraph, e edgeSite) {
 	made := g.where[e]
-	guess, isGuess := "", e.by != ""
-	if isGuess {
+	guess, isGuess := "", e.by != "" || e.library
+	if e.library {
+		guess = ", if a library that the call comes to calls back to it"
+	} else if isGuess {
 		guess = fmt.Sprintf(", if the call there runs %s", e.by)
 		// A library calls the methods of what it is handed, and the only function that fits is no guess.
 		callee, _ := callgraph.Target(made.call.Common())
@@ -174,17 +194,19 @@ func (s *state) makeLockGraph() *lockGraph {
 					held = append(held, class)
 				}
 			}
-			if len(held) == 0 {
-				return
-			}
 			for _, call := range facts.CallsRunAt(p, instr) {
+				held := heldAt(held, call, st)
+				if len(held) == 0 {
+					continue
+				}
+				s.backEdges(g, madeBy{p, call}, fn, instr, held)
 				for to := range s.takenBy(p, call) {
 					for _, from := range held {
 						if facts.Released(p, call, instr, from) {
 							continue
 						}
 						shared := to.read && isReadHeld(st, from)
-						site := edgeSite{from, to.class, declared(p, fn), shared, to.by}
+						site := edgeSite{from, to.class, declared(p, fn), shared, to.by, false}
 						g.edges[[2]string{from, to.class}] = true
 						if to.by == "" {
 							g.sure[[2]string{from, to.class}] = true
@@ -240,7 +262,7 @@ func (s *state) sumTakes() map[*ssa.Function]classSet {
 				if _, isGo := instr.(*ssa.Go); !ok || isGo {
 					continue
 				}
-				if class := facts.Acquired(p, call); class != "" {
+				if class := acquired(p, call); class != "" {
 					takes[fn][acquisition{class, isReadLock(call), ""}] = true
 				}
 				for _, t := range s.Calls.Runs(call) {
@@ -261,6 +283,9 @@ func (s *state) sumTakes() map[*ssa.Function]classSet {
 		for _, c := range callersOf[fn] {
 			before := len(takes[c.fn])
 			for a := range takes[fn] {
+				if isOfCall(fn, a.class) {
+					continue
+				}
 				if c.by != "" && isOwnLock(fn, a.class) {
 					a.by = c.by
 				}
@@ -278,13 +303,16 @@ func (s *state) sumTakes() map[*ssa.Function]classSet {
 // takenBy returns the classes that a call may wait for.
 func (s *state) takenBy(p *session.Package, call ssa.CallInstruction) classSet {
 	all := classSet{}
-	if class := facts.Acquired(p, call); class != "" {
+	if class := acquired(p, call); class != "" {
 		all[acquisition{class, isReadLock(call), ""}] = true
 		return all
 	}
 	for _, t := range s.Calls.Runs(call) {
 		by := ""
 		for a := range s.sumTakes()[t] {
+			if isOfCall(t, a.class) {
+				continue
+			}
 			if fn, _ := callgraph.Target(call.Common()); fn == nil || isOwnLock(t, a.class) {
 				by = cmp.Or(by, s.guess(call, t))
 				a.by = cmp.Or(by, a.by)

@@ -80,6 +80,9 @@ func (r reflection) seenBy(instr ssa.Instruction) string {
 		if b, ok := x.Type().Underlying().(*types.Basic); ok && b.Kind() == types.UnsafePointer && r.refers(x.X.Type()) {
 			return "a conversion by package unsafe"
 		}
+		if b, ok := x.X.Type().Underlying().(*types.Basic); ok && b.Kind() == types.UnsafePointer && r.refers(x.Type()) {
+			return "a conversion by package unsafe"
+		}
 	case *ssa.MakeInterface:
 		if r.refers(x.X.Type()) {
 			return r.follow(x, x.X.Type(), 0)
@@ -157,6 +160,8 @@ func (r reflection) looks(path string, t types.Type) bool {
 	// These print what a method of the value returns, if it has one of those.
 	case path == "fmt", path == "log":
 		return !hasMethod(t, "String", "Error", "Format")
+	case path == "text/template", path == "html/template":
+		return token.IsExported(r.named)
 	case strings.HasPrefix(path, "encoding/"):
 		return token.IsExported(r.named) &&
 			!hasMethod(t, "MarshalJSON", "MarshalText", "MarshalXML", "GobEncode", "MarshalBinary")

@@ -9,6 +9,7 @@ import (
 
 	"github.com/interlock-go/interlock/analyzers/finding"
 	"github.com/interlock-go/interlock/analyzers/pass/accesspath"
+	"github.com/interlock-go/interlock/analyzers/pass/ir"
 	"github.com/interlock-go/interlock/analyzers/pass/lockset"
 	"github.com/interlock-go/interlock/analyzers/pass/ownership"
 	"github.com/interlock-go/interlock/analyzers/pass/syncops"
@@ -26,9 +27,13 @@ func (j *judge) releasedFirst() {
 		before, after := oldIn[k]+oldOut[k], nowIn[k]+nowOut[k]
 		isRead, isWait := strings.HasPrefix(k.what, aRead), strings.HasPrefix(k.what, aWait)
 		switch {
-		case after > before || after < before && !isRead:
+		case after != before && !isRead:
 			j.add("released first", "%s does %s %d times, and did it %d times", short(k.function), k.what, after, before)
 		case isWait && nowIn[k] < oldIn[k]:
+			fewer[k.function] = true
+		case nowOut[k] > oldOut[k] && strings.HasPrefix(k.what, aCall):
+			j.doubt(place{}, finding.Heavy, "released first", "it may need what the lock guards", "%s makes %s without %s, "+
+				"and made it under that", short(k.function), k.what, short(j.now.claim.Lock))
 			fewer[k.function] = true
 		case nowOut[k] > oldOut[k] && !isRead: // of reads, narrowed knows more
 			j.add("released first", "%s does %s without %s, and did it under that", short(k.function), k.what,
@@ -61,6 +66,7 @@ func (j *judge) releasedFirst() {
 const (
 	aRead = "a read of "
 	aWait = "a wait, "
+	aCall = "a call of " // of a function of another module
 )
 
 // deeds counts the accesses, calls and waits of touched functions, those of locks apart, under the claim's lock and
@@ -89,16 +95,18 @@ func (s *side) deedOf(p *session.Package, instr ssa.Instruction) string {
 	}
 	if call, ok := instr.(*ssa.Call); ok {
 		switch name := callee(call); {
-		case p.Locks.Receiver(call) != nil:
+		case p.Locks.Receiver(call) != nil || isCopy(call) || name == "print" || name == "println":
 			return ""
-		case name == "(*sync.WaitGroup).Wait" || name == "a function value":
+		case name == "(*sync.WaitGroup).Wait" || name == "a function value" || call.Call.IsInvoke():
 			return aWait + "the call of " + name
+		case s.isForeign(call):
+			return aCall + name
 		default:
 			return "the call of " + name
 		}
 	}
 	addr := accessed(instr)
-	if alloc, isLocal := addr.(*ssa.Alloc); addr == nil || isLocal && !alloc.Heap {
+	if alloc, isLocal := addr.(*ssa.Alloc); addr == nil || isLocal && !alloc.Heap || isArgument(addr) {
 		return ""
 	}
 	what := "memory"
@@ -109,6 +117,35 @@ func (s *side) deedOf(p *session.Package, instr ssa.Instruction) string {
 		return aRead + what
 	}
 	return "a write of " + what
+}
+
+// isForeign reports whether a call is by name, and of a function of another module.
+func (s *side) isForeign(call *ssa.Call) bool {
+	fn := ir.Origin(call.Call.StaticCallee())
+	return fn != nil && fn.Pkg != nil && s.Package(fn.Pkg.Pkg.Path()) == nil
+}
+
+// isArgument reports whether an address is that of one of the arguments of a variadic call, in the slice made for them.
+func isArgument(addr ssa.Value) bool {
+	element, ok := addr.(*ssa.IndexAddr)
+	if !ok {
+		return false
+	}
+	list, ok := element.X.(*ssa.Alloc)
+	return ok && list.Comment == "varargs"
+}
+
+// isCopy reports whether a call only measures or copies a slice or a map.
+func isCopy(call *ssa.Call) bool {
+	if b, ok := call.Call.Value.(*ssa.Builtin); ok {
+		first, isConst := call.Call.Args[0].(*ssa.Const)
+		return b.Name() == "len" || b.Name() == "cap" || b.Name() == "append" && isConst && first.IsNil()
+	}
+	f := call.Call.StaticCallee()
+	if f != nil && f.Origin() != nil {
+		f = f.Origin()
+	}
+	return f != nil && (f.String() == "slices.Clone" || f.String() == "maps.Clone")
 }
 
 // merged returns all keys of some tallies.

@@ -6,12 +6,15 @@ import (
 	"go/types"
 	"path/filepath"
 
+	"golang.org/x/tools/go/types/typeutil"
+
 	"github.com/interlock-go/interlock/analyzers/finding"
 	"github.com/interlock-go/interlock/patchgen/internal/session"
 )
 
 // stale doubts a loop that sends to each entry of a copy, where it sent to each entry of the variable: it sends
-// to those as well that are removed in the meantime.
+// to those as well that are removed in the meantime. So does a loop over a copy of a map that calls code which is not
+// known, and may remove entries itself.
 //
 //	for s := range subs { s.C <- e }	// subs is a copy of h.subs; s has left, and receives no more
 func (j *judge) stale() {
@@ -19,17 +22,24 @@ func (j *judge) stale() {
 	if j.now.claim.Kind != Guarded || v.Type == "" {
 		return
 	}
-	before, after := j.sendingLoops(j.old), j.sendingLoops(j.now)
+	before, after := j.loops(j.old, plainSend), j.loops(j.now, plainSend)
 	for name, send := range before {
 		if _, still := after[name]; !still && j.touched[name] && j.removes() {
 			j.doubt(place{}, finding.Heavy, "waits", "if it does not receive any more, this waits for ever",
 				"%s sends to each entry of a copy of %s (%s), also to one that was removed in the meantime", short(name), v, send)
 		}
 	}
+	before, after = j.loops(j.old, dynamicCall), j.loops(j.now, dynamicCall)
+	for name, call := range before {
+		if _, still := after[name]; !still && j.touched[name] && j.removes() {
+			j.doubt(place{}, finding.Light, "waits", "if that counts on a removed one being left out, it is wrong",
+				"%s goes over a copy of %s (%s), and comes to entries that were removed in the meantime", short(name), v, call)
+		}
+	}
 }
 
-// sendingLoops lists the functions that send, outside of a select, in a loop over the variable, with the send's place.
-func (j *judge) sendingLoops(s *side) map[string]string {
+// loops lists the functions that do something in a loop over the variable, by the node that does it, with its place.
+func (j *judge) loops(s *side, does func(*session.Package, *ast.BlockStmt) ast.Node) map[string]string {
 	found := map[string]string{}
 	for _, p := range s.Packages {
 		for _, f := range p.Files {
@@ -41,7 +51,7 @@ func (j *judge) sendingLoops(s *side) map[string]string {
 				ast.Inspect(decl.Body, func(n ast.Node) bool {
 					loop, ok := n.(*ast.RangeStmt)
 					if ok && s.isField(p, loop.X) {
-						if send := plainSend(loop.Body); send != nil {
+						if send := does(p, loop.Body); send != nil {
 							obj := p.Info.Defs[decl.Name].(*types.Func)
 							where := p.Fset.Position(send.Pos())
 							found[obj.FullName()] = fmt.Sprintf("%s:%d", filepath.Base(where.Filename), where.Line)
@@ -88,7 +98,7 @@ func (s *side) isField(p *session.Package, e ast.Expr) bool {
 }
 
 // plainSend finds a send that waits for its receiver alone; nil if there is none.
-func plainSend(body *ast.BlockStmt) (send *ast.SendStmt) {
+func plainSend(_ *session.Package, body *ast.BlockStmt) (send ast.Node) {
 	ast.Inspect(body, func(n ast.Node) bool {
 		switch n := n.(type) {
 		case *ast.FuncLit, *ast.SelectStmt:
@@ -99,4 +109,18 @@ func plainSend(body *ast.BlockStmt) (send *ast.SendStmt) {
 		return send == nil
 	})
 	return send
+}
+
+// dynamicCall finds a call of a function value or of a method of an interface; nil if there is none.
+func dynamicCall(p *session.Package, body *ast.BlockStmt) (found ast.Node) {
+	ast.Inspect(body, func(n ast.Node) bool {
+		call, ok := n.(*ast.CallExpr)
+		if ok && typeutil.StaticCallee(p.Info, call) == nil && !p.Info.Types[call.Fun].IsType() {
+			if _, isBuiltin := typeutil.Callee(p.Info, call).(*types.Builtin); !isBuiltin {
+				found = call
+			}
+		}
+		return found == nil
+	})
+	return found
 }

@@ -19,10 +19,13 @@ import (
 // state is what is worked out of one state of the module, before or after a patch, whatever the patch claims.
 type state struct {
 	*facts.Facts
-	effects map[*ssa.Function][]effect // see effectsOf; filled on demand
-	piles   map[*ssa.Function]*pileUp  // see pilesOf; filled on demand
-	takes   map[*ssa.Function]classSet // see sumTakes; made on demand
-	graph   *lockGraph                 // see lockGraph; made on demand
+	effects map[*ssa.Function][]effect              // see effectsOf; filled on demand
+	piles   map[*ssa.Function]*pileUp               // see pilesOf; filled on demand
+	takes   map[*ssa.Function]classSet              // see sumTakes; made on demand
+	graph   *lockGraph                              // see lockGraph; made on demand
+	callers map[*ssa.Function][]ssa.CallInstruction // see callersOf; made on demand
+	waits   []waitOp                                // see waitOps; made on demand
+	backs   *backs                                  // see sumBacks; made on demand
 	// unnamedOps are operations on channels without a name; see unnamed, filled on demand.
 	unnamedOps map[*session.Package][]*syncops.Op
 	unset      map[string]bool // package variables that are not set once; see isSetOnce, made on demand
@@ -35,6 +38,7 @@ type side struct {
 
 	locals   map[*session.Package]token.Pos              // see local
 	mentions map[*session.Package]map[*ssa.Function]bool // see mentioning
+	atomics  map[atomicsIn][]part                        // see atomicParts
 }
 
 func newState(f *facts.Facts) *state {
@@ -44,7 +48,7 @@ func newState(f *facts.Facts) *state {
 
 func newSide(s *state, claim Claim) *side {
 	return &side{state: s, claim: claim, locals: map[*session.Package]token.Pos{},
-		mentions: map[*session.Package]map[*ssa.Function]bool{}}
+		mentions: map[*session.Package]map[*ssa.Function]bool{}, atomics: map[atomicsIn][]part{}}
 }
 
 // declared names the declared function that fn stands in; what initialises
@@ -76,8 +80,11 @@ func each(p *session.Package, visit func(*ssa.Function, ssa.Instruction, *lockse
 
 // at returns file:line of an instruction. One without a place of its
 // own, such as the load of a range loop, has that of its operands.
-func at(p *session.Package, instr ssa.Instruction) string {
-	where := p.Fset.PositionFor(posOf(instr), false)
+func at(p *session.Package, instr ssa.Instruction) string { return placeOf(p, posOf(instr)) }
+
+// placeOf returns file:line of a position.
+func placeOf(p *session.Package, pos token.Pos) string {
+	where := p.Fset.PositionFor(pos, false)
 	return fmt.Sprintf("%s:%d", filepath.Base(where.Filename), where.Line)
 }
 
@@ -98,9 +105,6 @@ func posOf(instr ssa.Instruction) token.Pos {
 // short returns a class of locks, or the full name of a function, without the
 // path of its package.
 func short(name string) string {
-	star := ""
-	if rest, ok := strings.CutPrefix(name, "(*"); ok {
-		star, name = "(*", rest
-	}
-	return star + name[strings.LastIndexByte(name, '/')+1:]
+	rest := strings.TrimLeft(name, "(*")
+	return name[:len(name)-len(rest)] + rest[strings.LastIndexByte(rest, '/')+1:]
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/interlock-go/interlock/analyzers/finding"
 	"github.com/interlock-go/interlock/patchgen/internal/facts"
 	"github.com/interlock-go/interlock/patchgen/internal/session"
+	"github.com/interlock-go/interlock/patchgen/internal/session/sessiontest"
 	"github.com/interlock-go/interlock/patchgen/internal/validate"
 )
 
@@ -41,6 +42,15 @@ var golden = map[string]string{
 	"guard_fetched_branch":        "guarded node.count list.mu",
 	"guard_fetched_loop":          "guarded node.count list.mu",
 	"guard_timer":                 "guarded transaction.retries transaction.mu",
+	"guard_signalled_first":       "guarded hub.last hub.mu",
+	"guard_signalled_behind":      "guarded part.sum part.mu",
+	"atomic_semaphore":            "atomic pool.busy",
+	"atomic_gauge":                "atomic serve.active",
+	"atomic_started":              "atomic counter.n",
+	"atomic_looked_at":            "atomic feed.last",
+	"atomic_getter_logged":        "atomic counter.n",
+	"mutex_size_and_loop":         "guarded spy.events spy.eventsMu raced",
+	"mutex_add_store":             "guarded batch.n batch.nMu",
 	"recheck_branch_returns":      "one-step cache.entries cache.mu",
 	"recheck_found_nil":           "one-step cache.entries cache.mu",
 	"recheck_getter":              "one-step cache.entries cache.mu",
@@ -56,6 +66,8 @@ var golden = map[string]string{
 	"mutex_fields":                "guarded span.from span.mu raced",
 	"mutex_fields_count":          "guarded stats.hits stats.mu raced",
 	"mutex_variables":             "guarded known knownMu raced",
+	"mutex_package_literal":       "guarded noColor noColorMu",
+	"unlock_around_metrics":       "released-first - set.mu",
 	"release_send":                "released-first - queue.mu",
 	"release_wait":                "released-first - pump.mu",
 	"atomic_result":               "atomic keys",
@@ -76,9 +88,12 @@ var golden = map[string]string{
 	"guard_within":                "guarded log.buf log.mu within",
 	"mutex_twin":                  "guarded Set.items Set.itemsMu",
 	"mutex_held":                  "guarded wrapper.List wrapper.listMu within",
+	"mutex_held_typed":            "guarded wrapper.List wrapper.listMu within",
+	"mutex_sends":                 "guarded pool.waiting pool.waitingMu within",
 	"mutex_within":                "guarded cache.order cache.orderMu within",
 	"mutex_within_copied":         "guarded wrapper.List wrapper.listMu within",
 	"guard_cancel":                "guarded machine.state machine.mu",
+	"guard_called_back_not":       "guarded job.tries job.mu",
 	"guard_behind_loop":           "guarded bus.subs bus.mu",
 	"guard_beside":                "guarded stats.hits stats.mu",
 	"guard_update_read":           "guarded box.next box.mu",
@@ -201,6 +216,7 @@ var golden = map[string]string{
 	"nil_channel_send":            "nil-tested conn.quit",
 	"closed_flag_found":           "sent-open call.result call.mu flag=closed",
 	"relock_stack":                "locked-once - suite.mu",
+	"relock_stack_and_source":     "locked-once - suite.mu",
 	"defer_unlock_callback":       "released-anyway - balancer.mu",
 	"defer_unlock_ways":           "released-anyway - ring.mu",
 	"drain_early":                 "drained parse/tokens",
@@ -223,9 +239,10 @@ var golden = map[string]string{
 	"extend_race":                 "extended - shard.mu",
 	"guard_copy":                  "guarded limiter.burst limiter.mu",
 	"guard_elements":              "guarded queue.items queue.mu",
-	"guard_reentry_note":          "guarded logger.level logger.mu",
 	"guard_related":               "guarded timer.fn clock.mu",
+	"guard_shared_variable":       "guarded total totalMu",
 	"guard_sibling":               "guarded spinner.color spinner.mu",
+	"guard_single_variable":       "guarded total recorder.mu",
 	"guard_struct":                "guarded cache.metrics cache.mu",
 	"guard_throughout":            "guarded pool.n pool.mu",
 	"guard_upgrade_behind":        "guarded cache.hits cache.mu",
@@ -246,7 +263,14 @@ var golden = map[string]string{
 	"once_one_line":               "once client.conn client.connOnce",
 	"cancel_field":                "stoppable -",
 	"cancel_error":                "stoppable -",
+	"snapshot_list":               "released-first - set.mu",
+	"snapshot_map":                "released-first - bus.mu",
 	"cancel_stop":                 "stoppable -",
+	"cancel_added":                "stoppable -",
+	"cancel_defined":              "stoppable -",
+	"cancel_ended":                "stoppable -",
+	"cancel_greeting":             "stoppable -",
+	"cancel_return":               "stoppable -",
 	"sign_off_early":              "signs-off -",
 	"broadcast_loop":              "wakes-all -",
 	"close_once_select":           "closed-once server.done server.doneOnce",
@@ -384,29 +408,8 @@ func load(t *testing.T, files map[string][]byte) module {
 	if err != nil {
 		t.Fatal(err)
 	}
-	shareImports(loaded)
+	sessiontest.ShareImports(loaded)
 	return module{root, loaded}
-}
-
-// shareImports has each package find what only others of its module import. A session has the
-// packages of one case alone, and would type what a patch imports anew from the source of the
-// standard library, for each case.
-func shareImports(loaded []*packages.Package) {
-	library := map[string]*packages.Package{}
-	for _, p := range loaded {
-		for path, dep := range p.Imports {
-			if !strings.Contains(path, ".") && dep.Types != nil {
-				library[path] = dep
-			}
-		}
-	}
-	for _, p := range loaded {
-		for path, dep := range library {
-			if p.Imports[path] == nil {
-				p.Imports[path] = dep
-			}
-		}
-	}
 }
 
 // session opens the packages of one folder.
@@ -518,6 +521,9 @@ func apply(t *testing.T, originals map[string][]byte, text []byte) map[string][]
 	return patched
 }
 
+// doubted are the golden patches that are drafts, each with the obligation that is not shown.
+var doubted = map[string]string{"mutex_beside": "waits", "mutex_beside_atomic": "waits"}
+
 // TestGolden demands that every golden patch is accepted.
 func TestGolden(t *testing.T) {
 	files := map[string][]byte{}
@@ -547,8 +553,15 @@ func TestGolden(t *testing.T) {
 			if patches[name] == nil {
 				t.Fatal("there is no such golden patch")
 			}
+			missing := doubted[name]
 			for _, r := range check(t, m.session(t, name), name, claim, patches[name]) {
-				t.Errorf("refused: %s: %s", r.Obligation, r.Reason)
+				if r.Weight == "" || r.Obligation != doubted[name] {
+					t.Errorf("refused: %s: %s", r.Obligation, r.Reason)
+				}
+				missing = ""
+			}
+			if missing != "" {
+				t.Errorf("no doubt of %q", missing)
 			}
 		})
 	}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/interlock-go/interlock/analyzers/finding"
 	"github.com/interlock-go/interlock/analyzers/pass/accesspath"
+	"github.com/interlock-go/interlock/analyzers/pass/callgraph"
 	"github.com/interlock-go/interlock/analyzers/pass/ir"
 	"github.com/interlock-go/interlock/analyzers/pass/lockset"
 	"github.com/interlock-go/interlock/analyzers/pass/syncops"
@@ -44,6 +45,8 @@ type step struct {
 	pkg   *session.Package
 	step  ssa.Instruction
 	under string // see heldCall; "" for what is no call
+	// eachRound: it stands in a loop that the lock is held around.
+	eachRound bool
 }
 
 // steps counts, in touched functions, the calls and waits under each lock.
@@ -61,7 +64,7 @@ func (j *judge) steps(s *side) (tally, map[tallyKey]step) {
 			add := func(x ssa.Instruction, what, under string) {
 				key := tallyKey{declared(p, fn), lock + " " + what}
 				count[key]++
-				found[key] = step{p, x, under}
+				found[key] = step{p, x, under, isHeldAround(p, instr, st, k.Path)}
 			}
 			if what := facts.Waiting(instr); what != "" {
 				add(instr, what, "")
@@ -74,6 +77,14 @@ func (j *judge) steps(s *side) (tally, map[tallyKey]step) {
 		}
 	})
 	return count, found
+}
+
+// isHeldAround reports whether an instruction stands in a loop, and the lock of a path is held around that.
+func isHeldAround(p *session.Package, instr ssa.Instruction, st *lockset.State, lock accesspath.Path) bool {
+	return callgraph.InLoop(instr.Block()) && slices.ContainsFunc(st.Held(), func(h lockset.Held) bool {
+		isOfLoop := h.Since != nil && h.Since.Parent() == instr.Parent() && p.IR.Flow(instr.Parent()).Leads(instr, h.Since)
+		return h.Path == lock && !isOfLoop
+	})
 }
 
 // channels demands that nobody who is waited for while the lock is held needs
@@ -197,11 +208,16 @@ func (s *side) needs(p *session.Package, op *syncops.Op) bool {
 		if !ok || !deferred && !p.Ops.Reaches(call, op.Instr) {
 			continue
 		}
-		if s.takenBy(p, call).has(s.claim.Lock) || s.locksLocal(p, call) {
+		if s.takesLock(p, call) {
 			return true
 		}
 	}
 	return s.mayHold(op.Locks)
+}
+
+// takesLock reports whether a call may take the claim's lock.
+func (s *side) takesLock(p *session.Package, call ssa.CallInstruction) bool {
+	return s.takenBy(p, call).has(s.claim.Lock) || s.locksLocal(p, call)
 }
 
 // locksLocal reports whether call takes the claim's lock, a local variable.

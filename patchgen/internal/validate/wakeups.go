@@ -26,9 +26,26 @@ import (
 // stoppable demands that touched functions wait at fewer channels alone, in none more often than before, that each
 // operation which is gone from there is a case of a select, and that each new select is one that a stop may end.
 func (j *judge) stoppable() {
+	// Each select that is new has the form of a stop.
+	isAdded := false
+	for _, p := range j.now.Packages {
+		known := j.selects(j.old, j.old.Package(p.Path))
+		for _, x := range slices.Concat(slices.Collect(maps.Values(j.selects(j.now, p)))...) {
+			if len(known[x.text]) > 0 {
+				known[x.text] = known[x.text][1:]
+				continue
+			}
+			before := slices.Concat(slices.Collect(maps.Values(known))...)
+			isAdded = isAdded || addedCase(x, before) != nil
+			if why := j.unlikeStop(x, before); why != "" {
+				j.add("stoppable", "%s: %s", p.Fset.Position(x.stmt.Pos()), why)
+			}
+		}
+	}
+	// No operation is gone, and one waits no longer for its other side alone.
 	before, casesBefore := j.channelWaits(j.old)
 	after, casesAfter := j.channelWaits(j.now)
-	if total(after) >= total(before) {
+	if total(after) >= total(before) && !isAdded {
 		j.add("stoppable", "with it, no fewer operations wait for their other side alone")
 	}
 	for _, k := range after.more(before) {
@@ -39,18 +56,6 @@ func (j *judge) stoppable() {
 			j.add("stoppable", "%s %s less often than before", short(k.function), k.what)
 		}
 	}
-	for _, p := range j.now.Packages {
-		known := j.selects(j.old, j.old.Package(p.Path))
-		for _, x := range slices.Concat(slices.Collect(maps.Values(j.selects(j.now, p)))...) {
-			if len(known[x.text]) > 0 {
-				known[x.text] = known[x.text][1:]
-				continue
-			}
-			if why := j.now.unlikeStop(x); why != "" {
-				j.add("stoppable", "%s: %s", p.Fset.Position(x.stmt.Pos()), why)
-			}
-		}
-	}
 }
 
 // selectIn is a select with the innermost function that it stands in.
@@ -58,7 +63,8 @@ type selectIn struct {
 	pkg      *session.Package
 	function ast.Node // *ast.FuncDecl or *ast.FuncLit
 	stmt     *ast.SelectStmt
-	text     string
+	name     string // of the declared function around it
+	text     string // with that name
 }
 
 // selects lists the selects of the touched functions of a package, by their text.
@@ -83,7 +89,8 @@ func (j *judge) selects(s *side, p *session.Package) map[string][]selectIn {
 				if !ok {
 					return true
 				}
-				x := selectIn{pkg: p, function: decl, stmt: stmt, text: obj.FullName() + textOf(p, stmt)}
+				x := selectIn{pkg: p, function: decl, stmt: stmt, name: obj.FullName(),
+					text: obj.FullName() + textOf(p, stmt)}
 				for _, around := range stack {
 					if lit, isLit := around.(*ast.FuncLit); isLit {
 						x.function = lit
@@ -107,29 +114,20 @@ func textOf(p *session.Package, n ast.Node) string {
 }
 
 // unlikeStop returns what a select lacks of this form, in which the function is one that goroutines start, or returns
-// the context's error:
+// an error that says that it was stopped. Or else it is a select of before with the second case added.
 //
 //	select {
 //	case ch <- v:
 //	case <-ctx.Done():
 //		return ctx.Err()
 //	}
-func (s *side) unlikeStop(x selectIn) string {
-	// The operation's case is empty, and the stop's is not.
-	var stop *ast.CommClause
-	for _, c := range x.stmt.Body.List {
-		clause := c.(*ast.CommClause)
-		switch {
-		case clause.Comm == nil:
-			return "the select does not wait for the other side"
-		case len(clause.Body) > 0 && stop != nil, len(x.stmt.Body.List) != 2:
-			return "the select is more than an operation and a stop"
-		case len(clause.Body) > 0:
-			stop = clause
-		}
-	}
+func (j *judge) unlikeStop(x selectIn, before []selectIn) string {
+	stop := addedCase(x, before)
 	if stop == nil {
-		return "who is stopped goes on as if the operation were done"
+		var why string
+		if stop, why = stopBeside(x); why != "" {
+			return why
+		}
 	}
 	// What ends the wait ends it for all who wait, and from then on.
 	receive, ok := stop.Comm.(*ast.ExprStmt)
@@ -138,14 +136,115 @@ func (s *side) unlikeStop(x selectIn) string {
 	}
 	of := ast.Unparen(receive.X.(*ast.UnaryExpr).X)
 	context := contextOf(x.pkg, of)
-	if context == "" && !s.isOnlyClosed(x.pkg, of) {
+	if context == "" && !j.now.isOnlyClosed(x.pkg, of) && !j.ended(x, textOf(x.pkg, of)) {
 		return textOf(x.pkg, of) + " is no context's, nor a channel that is only closed"
 	}
-	leave, ok := stop.Body[0].(*ast.ReturnStmt)
-	if !ok || len(stop.Body) > 1 {
+	if len(stop.Body) != 1 {
 		return "who is stopped does not leave at once"
 	}
-	return s.unheard(x, leave, context)
+	leave, ok := stop.Body[0].(*ast.ReturnStmt)
+	if !ok {
+		return "who is stopped does not leave at once"
+	}
+	return j.now.unheard(x, leave, context)
+}
+
+// ended reports whether the function of a select returned before, too, where it received from the channel.
+func (j *judge) ended(x selectIn, channel string) bool {
+	for _, o := range slices.Concat(slices.Collect(maps.Values(j.selects(j.old, j.old.Package(x.pkg.Path))))...) {
+		if o.name != x.name {
+			continue
+		}
+		for _, c := range o.stmt.Body.List {
+			clause := c.(*ast.CommClause)
+			receive, ok := clause.Comm.(*ast.ExprStmt)
+			if !ok || len(clause.Body) == 0 || textOf(o.pkg, receive.X) != "<-"+channel {
+				continue
+			}
+			if _, returns := clause.Body[len(clause.Body)-1].(*ast.ReturnStmt); returns {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// addedCase returns the case that a select has beyond those of one in the same function before; nil if there is none
+// such.
+func addedCase(x selectIn, before []selectIn) *ast.CommClause {
+	for _, o := range before {
+		if o.name != x.name || len(o.stmt.Body.List)+1 != len(x.stmt.Body.List) {
+			continue
+		}
+		texts := map[string]int{}
+		for _, c := range o.stmt.Body.List {
+			texts[textOf(o.pkg, c)]++
+		}
+		var added []*ast.CommClause
+		for _, c := range x.stmt.Body.List {
+			if text := textOf(x.pkg, c); texts[text] > 0 {
+				texts[text]--
+			} else {
+				added = append(added, c.(*ast.CommClause))
+			}
+		}
+		if len(added) == 1 && added[0].Comm != nil {
+			return added[0]
+		}
+	}
+	return nil
+}
+
+// stopBeside returns the second case of a select, beside one operation that does nothing more or returns the value that
+// it has received; or else what is different.
+func stopBeside(x selectIn) (stop *ast.CommClause, why string) {
+	for _, c := range x.stmt.Body.List {
+		clause := c.(*ast.CommClause)
+		isStop := len(clause.Body) > 0 && !returnsReceived(clause)
+		switch {
+		case clause.Comm == nil:
+			return nil, "the select does not wait for the other side"
+		case isStop && stop != nil, len(x.stmt.Body.List) != 2:
+			return nil, "the select is more than an operation and a stop"
+		case isStop:
+			stop = clause
+		}
+	}
+	if stop == nil {
+		return nil, "who is stopped goes on as if the operation were done"
+	}
+	return stop, ""
+}
+
+// returnsReceived reports whether a case returns the value that it receives, and does nothing else.
+func returnsReceived(clause *ast.CommClause) bool {
+	receive, ok := clause.Comm.(*ast.AssignStmt)
+	if !ok || len(receive.Lhs) != 1 || len(clause.Body) != 1 {
+		return false
+	}
+	leave, ok := clause.Body[0].(*ast.ReturnStmt)
+	if !ok || len(leave.Results) != 1 {
+		return false
+	}
+	value, isName := receive.Lhs[0].(*ast.Ident)
+	result, ok := leave.Results[0].(*ast.Ident)
+	return isName && ok && value.Name == result.Name
+}
+
+// saysStopped reports whether the last result of a return says that the function was stopped: the error of the context,
+// or for a channel an error variable or a new error.
+func saysStopped(p *session.Package, leave *ast.ReturnStmt, context string) bool {
+	last := ast.Unparen(leave.Results[len(leave.Results)-1])
+	if context != "" {
+		return textOf(p, last) == context+".Err()"
+	}
+	switch e := last.(type) {
+	case *ast.Ident:
+		return e.Name != "nil" && types.TypeString(p.Info.TypeOf(e), nil) == "error"
+	case *ast.CallExpr:
+		return textOf(p, e.Fun) == "errors.New"
+	}
+	return false
 }
 
 // contextOf returns ctx of ctx.Done(), a context; "" for other expressions.
@@ -215,8 +314,8 @@ func (s *side) unheard(x selectIn, leave *ast.ReturnStmt, context string) string
 		return "its function cannot be followed"
 	}
 	fn := x.pkg.IR.Funcs[i]
-	if n := len(leave.Results); n > 0 {
-		if context == "" || textOf(x.pkg, leave.Results[n-1]) != context+".Err()" {
+	if len(leave.Results) > 0 {
+		if !saysStopped(x.pkg, leave, context) {
 			return "the caller does not learn that it was stopped"
 		}
 	} else {

@@ -2,6 +2,7 @@ package exam
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"embed"
 	"encoding/json"
@@ -16,11 +17,12 @@ import (
 	"golang.org/x/tools/txtar"
 )
 
-// bug is a concurrency bug of a released module, at the parent of the commit that fixed it. A file of cases is a txtar
-// archive: the comment is the bug as JSON, the files are added to the module.
+// bug is a concurrency bug of a released module, at the parent of the commit that fixed it. A file of cases or known is
+// a txtar archive: the comment is the bug as JSON, the files are added to the module.
 type bug struct {
 	Repository string   `json:"repository"`       // owner/name on GitHub
 	Fix        string   `json:"fix"`              // the commit
+	At         string   `json:"at,omitempty"`     // the commit or tag, if not the fix's parent
 	Folder     string   `json:"folder,omitempty"` // of the module in the repository; "" for the root
 	Kind       string   `json:"kind"`
 	Packages   string   `json:"packages"` // of the driver
@@ -33,12 +35,12 @@ type bug struct {
 	files []txtar.File
 }
 
-//go:embed cases
+//go:embed cases known
 var cases embed.FS
 
-// readBugs returns the bugs of the names, or all.
-func readBugs(names []string) (list []*bug, err error) {
-	entries, err := cases.ReadDir("cases")
+// readBugs returns the bugs of a folder, cases or known, with the names, or all.
+func readBugs(folder string, names []string) (list []*bug, err error) {
+	entries, err := cases.ReadDir(folder)
 	if err != nil {
 		return nil, err
 	}
@@ -47,7 +49,7 @@ func readBugs(names []string) (list []*bug, err error) {
 		if len(names) > 0 && !slices.Contains(names, name) {
 			continue
 		}
-		data, err := fs.ReadFile(cases, "cases/"+e.Name())
+		data, err := fs.ReadFile(cases, folder+"/"+e.Name())
 		if err != nil {
 			return nil, err
 		}
@@ -56,26 +58,26 @@ func readBugs(names []string) (list []*bug, err error) {
 		decoder := json.NewDecoder(bytes.NewReader(archive.Comment))
 		decoder.DisallowUnknownFields()
 		if err := decoder.Decode(b); err != nil {
-			return nil, fmt.Errorf("cases/%s: %w", e.Name(), err)
+			return nil, fmt.Errorf("%s/%s: %w", folder, e.Name(), err)
 		}
 		list = append(list, b)
 	}
 	for _, name := range names {
 		if !slices.ContainsFunc(list, func(b *bug) bool { return b.name == name }) {
-			return nil, fmt.Errorf("no case %q: the folder cases has a file for each", name)
+			return nil, fmt.Errorf("no case %q: the folder %s has a file for each", name, folder)
 		}
 	}
 	return list, nil
 }
 
 // mirror is the folder with bare copies of the repositories: owner+name, or owner+name/repo, as git clone --bare makes
-// them.
+// them, or owner+name/repo/.git.
 type mirror string
 
 // of returns the git folder of a repository.
 func (m mirror) of(repository string) (string, error) {
 	at := filepath.Join(string(m), strings.ReplaceAll(repository, "/", "+"))
-	for _, dir := range []string{at, filepath.Join(at, "repo")} {
+	for _, dir := range []string{at, filepath.Join(at, "repo"), filepath.Join(at, "repo", ".git")} {
 		if _, err := os.Stat(filepath.Join(dir, "HEAD")); err == nil {
 			return dir, nil
 		}
@@ -89,8 +91,8 @@ func (b *bug) write(ctx context.Context, m mirror, dir string) (module string, e
 	if err != nil {
 		return "", err
 	}
-	// The parent of the fix, and the fix's own tests over it.
-	if err := extract(ctx, repo, b.Fix+"^", dir, nil); err != nil {
+	// The commit with the bug, and the fix's own tests over it.
+	if err := extract(ctx, repo, cmp.Or(b.At, b.Fix+"^"), dir, nil); err != nil {
 		return "", err
 	}
 	if b.Driver == "upstream" {

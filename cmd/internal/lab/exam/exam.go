@@ -1,7 +1,8 @@
 // Package exam runs `interlock fix` on bugs of released modules, at the parents of the commits that fixed them, with
 // drivers that show them. drawn.json lists the commits and the rule by which they were drawn, the folder cases has the
 // drivers. Whether a patch is one that a maintainer would merge is for a reader to judge, beside the fix: the patches
-// are kept in a folder. judged.json has such judgements.
+// are kept in a folder. judged.json has such judgements. The folder known has the bugs of docs/patches.md whose patches
+// would have been merged, and known.json what became of them.
 package exam
 
 import (
@@ -26,8 +27,8 @@ import (
 // exam holds the flags.
 type exam struct {
 	*matrix.Tool
-	interlock, mirror, out string
-	limit                  time.Duration
+	interlock, mirror, out, cases string
+	limit                         time.Duration
 }
 
 // answer is the result for one bug.
@@ -44,6 +45,7 @@ func Run(ctx context.Context, args []string) (bool, error) {
 	e.Flags.StringVar(&e.interlock, "interlock", "bin/interlock", "the `binary`")
 	e.Flags.StringVar(&e.mirror, "mirror", "", "the `folder` with bare copies of the repositories, named owner+name")
 	e.Flags.StringVar(&e.out, "out", "", "keep the patches, the findings and each bug's output in this `folder`")
+	e.Flags.StringVar(&e.cases, "cases", "cases", "the `folder` of this package that has the bugs: cases or known")
 	e.Flags.DurationVar(&e.limit, "limit", 15*time.Minute, "end a case after this `time`")
 	return e.Tool.Run(args, func(tmp string) (string, bool, error) {
 		markdown, err := e.measure(ctx, tmp, e.Flags.Args())
@@ -56,7 +58,7 @@ func (e *exam) measure(ctx context.Context, tmp string, names []string) (string,
 	if e.mirror == "" || e.out == "" {
 		return "", errors.New("-mirror and -out name the folders of the repositories and of the results")
 	}
-	bugs, err := readBugs(names)
+	bugs, err := readBugs(e.cases, names)
 	if err != nil {
 		return "", err
 	}

@@ -1,6 +1,7 @@
 package exam
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"os"
@@ -15,72 +16,186 @@ import (
 	"github.com/interlock-go/interlock/analyzers/finding"
 )
 
-// Each case has the fields from which it is made, and is of a commit that was drawn.
-func TestCases(t *testing.T) {
+// draws is drawn.json: the commits of the first draw, and of the second.
+type draws struct {
+	Bugs   []drawnBug
+	Second struct {
+		Bugs []drawnBug
+	}
+}
+
+type drawnBug struct {
+	Module, Fix, Left string
+	Case              bool // whether cases has a driver; the second draw alone says so
+}
+
+func readDraws(t *testing.T) (d draws) {
+	t.Helper()
 	data, err := os.ReadFile("drawn.json")
 	if err != nil {
 		t.Fatal(err)
 	}
-	var drawn struct{ Bugs []struct{ Fix string } }
-	if err := json.Unmarshal(data, &drawn); err != nil {
+	if err := json.Unmarshal(data, &d); err != nil {
 		t.Fatal(err)
 	}
-	bugs, err := readBugs(nil)
+	return d
+}
+
+// has reports whether the case is of a commit in the list.
+func has(list []drawnBug, b *bug) bool {
+	return slices.ContainsFunc(list, func(d drawnBug) bool {
+		return strings.HasPrefix(b.Fix, d.Fix) || strings.HasPrefix(d.Fix, b.Fix)
+	})
+}
+
+// Each case has the fields from which it is made, and is of a commit that was drawn.
+func TestCases(t *testing.T) {
+	drawn := readDraws(t)
+	bugs, err := readBugs("cases", nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(bugs) < 50 {
-		t.Errorf("%d cases", len(bugs))
-	}
+	first, second := 0, 0
 	for _, b := range bugs {
-		if b.Repository == "" || b.Kind == "" || b.Packages == "" || b.Run == "" || b.Why == "" {
-			t.Errorf("%s: a field is empty: %+v", b.name, b)
-		}
-		if hasDriver := slices.ContainsFunc(b.files, isTest); hasDriver != (b.Driver == "ours") {
-			t.Errorf("%s: the driver is %q, and the archive has one: %v", b.name, b.Driver, hasDriver)
-		}
-		if !slices.ContainsFunc(drawn.Bugs, func(d struct{ Fix string }) bool {
-			return strings.HasPrefix(b.Fix, d.Fix) || strings.HasPrefix(d.Fix, b.Fix)
-		}) {
+		checkFields(t, b)
+		switch {
+		case has(drawn.Bugs, b):
+			first++
+		case has(drawn.Second.Bugs, b):
+			second++
+		default:
 			t.Errorf("%s: %s was not drawn", b.name, b.Fix)
 		}
 	}
-	if _, err := readBugs([]string{"none"}); err == nil {
+	if first < 50 || second < 60 {
+		t.Errorf("%d cases of the first draw, %d of the second", first, second)
+	}
+	if _, err := readBugs("cases", []string{"none"}); err == nil {
 		t.Error("a name of no case is accepted")
 	}
 }
 
-// Each case has been judged once, in words that docs use.
+// checkFields reports the fields without which a case cannot be made.
+func checkFields(t *testing.T, b *bug) {
+	t.Helper()
+	if b.Repository == "" || b.Fix == "" || b.Kind == "" || b.Packages == "" || b.Run == "" || b.Why == "" {
+		t.Errorf("%s: a field is empty: %+v", b.name, b)
+	}
+	if hasDriver := slices.ContainsFunc(b.files, isTest); hasDriver != (b.Driver == "ours") {
+		t.Errorf("%s: the driver is %q, and the archive has one: %v", b.name, b.Driver, hasDriver)
+	}
+}
+
+// The known bugs have cases of their own.
+func TestKnown(t *testing.T) {
+	bugs, err := readBugs("known", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, b := range bugs {
+		checkFields(t, b)
+	}
+	if len(bugs) < 37 {
+		t.Errorf("%d known bugs", len(bugs))
+	}
+	// Each case has a row in known.json.
+	data, err := os.ReadFile("known.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var known struct {
+		Bugs []struct{ Bug, Then, Now, Why, Mended string }
+	}
+	if err := json.Unmarshal(data, &known); err != nil {
+		t.Fatal(err)
+	}
+	var names []string
+	for _, k := range known.Bugs {
+		if names = append(names, k.Bug); k.Then == "" || k.Now == "" || k.Why == "" {
+			t.Errorf("a field is empty: %+v", k)
+		}
+	}
+	for _, b := range bugs {
+		if len(names) != len(bugs) || !slices.Contains(names, b.name) {
+			t.Errorf("%s is not in known.json, or there are more: %q", b.name, names)
+		}
+	}
+	if _, err := readBugs("other", nil); err == nil {
+		t.Error("a folder that is not there is accepted")
+	}
+}
+
+// The second draw has at most three commits of a module, none of a module of the first, and says of each whether it has
+// a case, or why not.
+func TestSecondDraw(t *testing.T) {
+	drawn := readDraws(t)
+	bugs, err := readBugs("cases", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	modules := map[string]int{}
+	for _, d := range drawn.Second.Bugs {
+		if modules[d.Module]++; modules[d.Module] > 3 {
+			t.Errorf("%s: more than three commits", d.Module)
+		}
+		if slices.ContainsFunc(drawn.Bugs, func(f drawnBug) bool { return f.Module == d.Module }) {
+			t.Errorf("%s is in the first draw", d.Module)
+		}
+		found := slices.ContainsFunc(bugs, func(b *bug) bool { return has([]drawnBug{d}, b) })
+		if found != d.Case || d.Case != (d.Left == "") {
+			t.Errorf("%+v: there is a case: %v", d, found)
+		}
+	}
+}
+
+// Each case of both draws has been judged once, in words that docs use.
 func TestJudged(t *testing.T) {
 	data, err := os.ReadFile("judged.json")
 	if err != nil {
 		t.Fatal(err)
 	}
 	var judged struct {
-		Bugs []struct{ Bug, First, Last, Judged, Why string }
+		Bugs   []judgedBug
+		Second struct {
+			Bugs []judgedBug
+		}
 	}
 	if err := json.Unmarshal(data, &judged); err != nil {
 		t.Fatal(err)
 	}
-	bugs, err := readBugs(nil)
+	drawn := readDraws(t)
+	bugs, err := readBugs("cases", nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	var cases, names []string
-	for _, b := range bugs {
-		cases = append(cases, b.name)
-	}
-	for _, j := range judged.Bugs {
+	checkJudged(t, judged.Bugs, drawn.Bugs, bugs)
+	checkJudged(t, judged.Second.Bugs, drawn.Second.Bugs, bugs)
+}
+
+// judgedBug is a row of judged.json. The second draw has no last verdict where a case was not run again.
+type judgedBug struct{ Bug, First, Last, Judged, Why string }
+
+// checkJudged reports what is wrong with the judgements of one draw.
+func checkJudged(t *testing.T, judged []judgedBug, drawn []drawnBug, bugs []*bug) {
+	t.Helper()
+	words := []string{"mergeable", "bulky", "partial", "wrong"}
+	patches := []string{string(finding.Verified), string(finding.Manual), string(finding.Draft)}
+	var names, want []string
+	for _, j := range judged {
 		names = append(names, j.Bug)
-		hasPatch := j.Last == string(finding.Verified) || j.Last == string(finding.Draft)
-		words := []string{"mergeable", "bulky", "partial", "wrong"}
+		hasPatch := slices.Contains(patches, cmp.Or(j.Last, j.First))
 		if hasPatch != slices.Contains(words, j.Judged) || hasPatch != (j.Why != "") || j.First == "" {
 			t.Errorf("%+v: a patch, and it alone, has a judgement, one of %q, and a reason", j, words)
 		}
 	}
-	slices.Sort(cases)
-	if !slices.Equal(cases, names) {
-		t.Errorf("the judged bugs are %q, not the cases %q", names, cases)
+	for _, b := range bugs {
+		if has(drawn, b) {
+			want = append(want, b.name)
+		}
+	}
+	slices.Sort(want)
+	if !slices.Equal(names, want) {
+		t.Errorf("the judged bugs are not the cases, in order, each once: %q, want %q", names, want)
 	}
 }
 
@@ -138,6 +253,15 @@ func TestWrite(t *testing.T) {
 	}
 	if _, err := os.Stat(filepath.Join(module, "b_test.go")); err == nil {
 		t.Error("b_test.go is there")
+	}
+	// At another commit than the parent of the fix.
+	b.At, b.Driver = b.Fix, "ours"
+	dir = t.TempDir()
+	if _, err := b.write(context.Background(), mirror(filepath.Dir(repo)), dir); err != nil {
+		t.Fatal(err)
+	}
+	if got, err := os.ReadFile(filepath.Join(dir, "a.go")); err != nil || string(got) != "fixed" {
+		t.Errorf("at the fix: a.go is %q, %v", got, err)
 	}
 	b.Repository = "o/other"
 	_, err = b.write(context.Background(), mirror(filepath.Dir(repo)), dir)

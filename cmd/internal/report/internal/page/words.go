@@ -37,6 +37,8 @@ var strategies = []Word{
 	{Name: "defer unlock", Meaning: "A lock is released when a panic ends the function, too."},
 	{Name: "relock", Meaning: "What runs under a lock no longer takes it again."},
 	{Name: "hand down", Meaning: "Code under a lock gets a value, in place of the getter that takes the lock again."},
+	{Name: "snapshot", Meaning: "A list is copied under its lock, and its elements are called without."},
+	{Name: "unlock around", Meaning: "A lock is released while a callback runs that comes back for it."},
 	{Name: "swap", Meaning: "Two locks are taken in the other order."},
 	{Name: "release", Meaning: "A lock is released before the wait that was the last thing done under it."},
 	{Name: "exchange", Meaning: "An atomic Load and the Store after it become one Swap or CompareAndSwap."},
