@@ -135,6 +135,9 @@ type End struct {
 	Version  int  `json:"version"`  // SchemaVersion of the writer
 	End      bool `json:"end"`      // true; a finding has no such field
 	Findings int  `json:"findings"` // how many lines with findings stand above, since the end before
+
+	// Interrupted is whether the command was interrupted, so that findings may be missing.
+	Interrupted bool `json:"interrupted,omitempty"`
 }
 
 // Minor reports whether f is shown on request only, and fails no build: a hint or a lead.

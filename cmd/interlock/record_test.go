@@ -56,7 +56,7 @@ func TestRecordSurvivesKills(t *testing.T) {
 	}
 	t.Parallel()
 	const runs = 40
-	kills := 8
+	kills := 3
 	if os.Getenv("INTERLOCK_TEST_LONG") != "" {
 		kills = 20
 	}

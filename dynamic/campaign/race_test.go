@@ -2,6 +2,7 @@ package campaign
 
 import (
 	"context"
+	"os"
 	"os/exec"
 	"strings"
 	"testing"
@@ -68,6 +69,9 @@ func TestOrdered(*testing.T) {
 
 // Schedules have the race detector of the Go distribution behind them, which sees what it sees without the monitor.
 func TestRaceDetectorScheduled(t *testing.T) {
+	if os.Getenv("INTERLOCK_TEST_LONG") == "" {
+		t.Skip("make long has it: it builds the standard library with the race detector")
+	}
 	if out, err := exec.Command("go", "env", "CGO_ENABLED", "CC").Output(); err != nil || out[0] != '1' {
 		t.Skip("the race detector needs cgo")
 	}

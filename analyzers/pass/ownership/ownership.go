@@ -83,6 +83,7 @@ type Result struct {
 	built     map[resultKey]bool
 	large     map[*ssa.Function]bool // see tooLarge
 	arounds   map[[2]*ssa.BasicBlock]map[*ssa.BasicBlock]bool
+	used      map[ssa.Value][]ssa.Instruction
 	methods   map[methodKey]bool // of interfaces: whether one that is known returns fresh objects
 	held      map[heldKey]stored
 	params    map[*ssa.Parameter]Level    // how far callers share the argument; absent: Shared
@@ -132,6 +133,7 @@ func newResult(pass *analysis.Pass, graph *callgraph.Graph, strict bool) *Result
 		built:     map[resultKey]bool{},
 		large:     map[*ssa.Function]bool{},
 		arounds:   map[[2]*ssa.BasicBlock]map[*ssa.BasicBlock]bool{},
+		used:      map[ssa.Value][]ssa.Instruction{},
 		methods:   map[methodKey]bool{},
 		params:    map[*ssa.Parameter]Level{},
 		held:      map[heldKey]stored{},

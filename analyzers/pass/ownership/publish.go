@@ -102,13 +102,37 @@ func (w *walker) publish(instr ssa.Instruction, level Level) {
 	}
 }
 
+// uses returns the referrers of v without the stores into it: a map literal has one for each entry, and the object of
+// each entry is followed through the map.
+func (r *Result) uses(v ssa.Value) []ssa.Instruction {
+	if uses, ok := r.used[v]; ok {
+		return uses
+	}
+	var uses []ssa.Instruction
+	for _, ref := range *v.Referrers() {
+		switch ref := ref.(type) {
+		case *ssa.MapUpdate:
+			if ref.Key != v && ref.Value != v {
+				continue
+			}
+		case *ssa.Store:
+			if ref.Val != v {
+				continue
+			}
+		}
+		uses = append(uses, ref)
+	}
+	r.used[v] = uses
+	return uses
+}
+
 // carrier follows v, which holds the object, a pointer into it, or a closure over it.
 func (w *walker) carrier(v ssa.Value) {
 	if w.seen[v] || v.Referrers() == nil {
 		return
 	}
 	w.seen[v] = true
-	for _, ref := range *v.Referrers() {
+	for _, ref := range w.r.uses(v) {
 		switch ref := ref.(type) {
 		// A value that points into the object, or holds it in another form, carries it on.
 		case *ssa.FieldAddr:
@@ -224,7 +248,7 @@ func (w *walker) holder(v ssa.Value) {
 		w.held = map[ssa.Value]bool{}
 	}
 	w.held[v] = true
-	for _, ref := range *v.Referrers() {
+	for _, ref := range w.r.uses(v) {
 		switch ref := ref.(type) {
 		case *ssa.DebugRef, *ssa.BinOp, *ssa.If:
 		case *ssa.UnOp, *ssa.Lookup, *ssa.Index, *ssa.Field, *ssa.Next, *ssa.Extract, *ssa.TypeAssert:

@@ -195,7 +195,7 @@ func (a *Audit) Begin(in Inputs, seed uint64, now time.Time) (resumed bool, err 
 	before, err := os.ReadFile(filepath.Join(a.Dir, Findings))
 	if err == nil {
 		// A report that cannot be read for the comparison is an error now, not after hours of work.
-		if _, err := report.ReadFindings(filepath.Join(a.Dir, Findings)); err != nil {
+		if _, _, err := report.ReadFindings(filepath.Join(a.Dir, Findings)); err != nil {
 			a.head = old
 			return false, fmt.Errorf("comparing with the audit before: %w; take that file back, or remove it to compare with "+
 				"nothing", err)

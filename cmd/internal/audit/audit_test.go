@@ -174,7 +174,7 @@ func TestKilledWhileWriting(t *testing.T) {
 		cmd.Process.Kill()
 		cmd.Wait()
 		// Each file is of one of the two reports.
-		all, err := report.ReadFindings(filepath.Join(dir, Findings))
+		all, _, err := report.ReadFindings(filepath.Join(dir, Findings))
 		if err != nil || len(all) != 1 {
 			t.Errorf("%d findings: %v", len(all), err)
 		}

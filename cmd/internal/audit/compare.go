@@ -19,13 +19,13 @@ func (a *Audit) Compare(now, accepted []*finding.Finding) (*report.Comparison, e
 	if a.head.Before == nil {
 		return nil, nil
 	}
-	before, err := report.ReadFindings(a.state(earlierFile))
+	before, interrupted, err := report.ReadFindings(a.state(earlierFile))
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	} else if err != nil {
 		return nil, fmt.Errorf("comparing with the audit before: %w", err)
 	}
-	c := &report.Comparison{New: map[string]bool{}, Unfinished: !a.head.Before.Finished}
+	c := &report.Comparison{New: map[string]bool{}, Unfinished: interrupted || !a.head.Before.Finished}
 	if !a.head.Before.Began.IsZero() {
 		c.Since = a.head.Before.Began.Format("2006-01-02 15:04 UTC")
 	}

@@ -134,8 +134,12 @@ func (o *baselineOptions) accept(c *call, r *report.Report, res *driver.Result) 
 	isGone := func(e accept.Entry) bool { return o.isGone(r, res, e) }
 	if o.from != "" {
 		isGone = func(accept.Entry) bool { return false } // the report may have left it out
-		if r.Findings, err = report.ReadFindings(o.from); err != nil {
+		var interrupted bool
+		if r.Findings, interrupted, err = report.ReadFindings(o.from); err != nil {
 			return c.usage("-from: %v", err)
+		}
+		if interrupted {
+			c.warn("-from: " + interruptedFindings(o.from))
 		}
 	}
 	c.settle(r)

@@ -249,9 +249,12 @@ func (o *fixOptions) find(c *call, p planner.Options, flags testflags.Flags) (*f
 
 // read takes the findings from a file.
 func (o *fixOptions) read(c *call, p planner.Options) (*found, error) {
-	known, err := report.ReadFindings(o.from)
+	known, interrupted, err := report.ReadFindings(o.from)
 	if err != nil {
 		return nil, gocmd.Refuse("-from: "+err.Error(), "name a file that -o jsonl:file has written")
+	}
+	if interrupted {
+		c.warn("-from: " + interruptedFindings(o.from))
 	}
 	if len(p.Patterns) == 0 {
 		p.Patterns = packagesWith(known)
@@ -270,6 +273,11 @@ func (o *fixOptions) read(c *call, p planner.Options) (*found, error) {
 	r := c.newReport("fix", pl.Module.Root, pl.Module.Path)
 	r.Findings, r.Problems = slices.Clone(known), pl.Vet.Problems
 	return &found{report: r, planned: pl, known: known, done: pl.Module}, nil
+}
+
+// interruptedFindings is the sentence about a file that an interrupted command has written.
+func interruptedFindings(file string) string {
+	return file + ": the command that wrote it was interrupted, so findings may be missing"
 }
 
 // packagesWith returns the packages that findings are in, or a pattern for all where one does not name its own.

@@ -223,6 +223,9 @@ func TestChecksExplainThemselves(t *testing.T) {
 // machinePath matches absolute paths of somebody's machine.
 var machinePath = regexp.MustCompile(`(?m)(^|[\s"'=(:])(/(root|home/[a-z]\w*|Users/\w+|work)/|[A-Z]:\\Users\\)`)
 
+// machineFolders are parts of what machinePath matches, one of each.
+var machineFolders = []string{"/" + "root/", "/" + "home/", "/" + "Users/", "/" + "work/", `:\` + `Users\`}
+
 func TestNoPathOfAMachine(t *testing.T) {
 	for s, want := range map[string]bool{
 		"see /" + "home/anna/x.go": true, `"/` + "work/main/x": true, "file:///" + "x": false,
@@ -251,8 +254,8 @@ func TestNoPathOfAMachine(t *testing.T) {
 			return err
 		}
 		files++
-		if !machinePath.Match(data) {
-			return nil
+		if !slices.ContainsFunc(machineFolders, func(s string) bool { return bytes.Contains(data, []byte(s)) }) {
+			return nil // the expression alone takes half a minute under the race detector
 		}
 		for i, line := range bytes.Split(data, []byte("\n")) {
 			if machinePath.Match(line) {

@@ -26,7 +26,9 @@ func (JSONLines) Write(w io.Writer, r *Report) error {
 			return err
 		}
 	}
-	return enc.Encode(finding.End{Version: finding.SchemaVersion, End: true, Findings: len(r.Findings)})
+	return enc.Encode(finding.End{
+		Version: finding.SchemaVersion, End: true, Findings: len(r.Findings), Interrupted: r.Interrupted,
+	})
 }
 
 // JSON writes one document, in the published schema (schema.json): the
@@ -125,19 +127,19 @@ const maxLine = 64 << 20
 var errCut = errors.New("the report was cut, or an older Interlock wrote it: the line {\"end\":true, …} behind its " +
 	"findings is missing; write it again with -o jsonl:file")
 
-// ReadFindings reads a file that [JSONLines] has written, or several of them one behind the other. Its errors name line
-// and column; one is errCut.
-func ReadFindings(name string) ([]*finding.Finding, error) {
+// ReadFindings reads a file that [JSONLines] has written, or several of them one behind the other. It reports whether a
+// command that wrote one of them was interrupted. Its errors name line and column; one is errCut.
+func ReadFindings(name string) (all []*finding.Finding, interrupted bool, err error) {
 	f, err := os.Open(name)
 	if err != nil {
-		return nil, err
+		return nil, false, err
 	}
 	defer f.Close()
-	all, err := readFindings(f)
+	all, interrupted, err = readFindings(f)
 	if err != nil {
-		return nil, fmt.Errorf("%s:%w", name, err)
+		return nil, false, fmt.Errorf("%s:%w", name, err)
 	}
-	return all, nil
+	return all, interrupted, nil
 }
 
 // isCut reports whether the line is JSON as far as it goes.
@@ -146,7 +148,7 @@ func isCut(line []byte) bool {
 	return errors.Is(err, io.ErrUnexpectedEOF)
 }
 
-func readFindings(r io.Reader) (all []*finding.Finding, err error) {
+func readFindings(r io.Reader) (all []*finding.Finding, interrupted bool, err error) {
 	lines := bufio.NewScanner(r)
 	lines.Buffer(nil, maxLine)
 	n, since, ended := 0, 0, false // lines, findings since the last end, and whether the last line was one
@@ -159,10 +161,11 @@ func readFindings(r io.Reader) (all []*finding.Finding, err error) {
 		var end finding.End
 		if ended = json.Unmarshal(lines.Bytes(), &end) == nil && end.End; ended {
 			if end.Findings != since {
-				return nil, fmt.Errorf("%d:1: there are %d findings above, and the end counts %d: %w", n, since,
+				return nil, false, fmt.Errorf("%d:1: there are %d findings above, and the end counts %d: %w", n, since,
 					end.Findings, errCut)
 			}
 			since = 0
+			interrupted = interrupted || end.Interrupted
 			continue
 		}
 		f := new(finding.Finding)
@@ -175,16 +178,16 @@ func readFindings(r io.Reader) (all []*finding.Finding, err error) {
 			if isCut(lines.Bytes()) {
 				err = errCut
 			}
-			return nil, fmt.Errorf("%d:%d: no finding of JSON Lines (-format jsonl): %w", n, column, err)
+			return nil, false, fmt.Errorf("%d:%d: no finding of JSON Lines (-format jsonl): %w", n, column, err)
 		}
 		since++
 		all = append(all, f)
 	}
 	if err := lines.Err(); err != nil {
-		return nil, fmt.Errorf("%d:1: %w", n+1, err)
+		return nil, false, fmt.Errorf("%d:1: %w", n+1, err)
 	}
 	if !ended {
-		return nil, fmt.Errorf("%d:1: %w", n+1, errCut)
+		return nil, false, fmt.Errorf("%d:1: %w", n+1, errCut)
 	}
-	return all, nil
+	return all, interrupted, nil
 }

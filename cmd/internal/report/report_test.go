@@ -339,8 +339,9 @@ func TestJSONLinesHoldsWholeFindings(t *testing.T) {
 // A report is read as a whole one only where it was written to its end: cut at any byte, it is refused.
 func TestReadFindingsRefusesWhatWasCut(t *testing.T) {
 	one, none := render(t, JSONLines{}, &Report{Findings: cycle().Findings[:1]}), render(t, JSONLines{}, &Report{})
+	halted := render(t, JSONLines{}, &Report{Interrupted: true})
 	for n := range len(one) - 1 { // the last byte is a newline
-		if _, err := readFindings(bytes.NewReader(one[:n])); !errors.Is(err, errCut) {
+		if _, _, err := readFindings(bytes.NewReader(one[:n])); !errors.Is(err, errCut) {
 			t.Fatalf("%d of %d bytes: %v", n, len(one), err)
 		}
 	}
@@ -349,21 +350,25 @@ func TestReadFindingsRefusesWhatWasCut(t *testing.T) {
 		name  string
 		parts [][]byte
 		want  int
-		err   error
+		// Whether one was written by a command that was interrupted.
+		interrupted bool
+		err         error
 	}{
-		{"whole", [][]byte{one}, 1, nil},
-		{"without findings", [][]byte{none}, 0, nil},
-		{"two of them", [][]byte{one, none, one}, 2, nil},
-		{"a line is missing in the first of two", [][]byte{end, one}, 0, errCut},
-		{"the first of two has no end", [][]byte{one[:len(one)-len(end)], one}, 0, errCut},
+		{"whole", [][]byte{one}, 1, false, nil},
+		{"without findings", [][]byte{none}, 0, false, nil},
+		{"two of them", [][]byte{one, none, one}, 2, false, nil},
+		{"interrupted", [][]byte{halted}, 0, true, nil},
+		{"the first of two was interrupted", [][]byte{halted, one}, 1, true, nil},
+		{"a line is missing in the first of two", [][]byte{end, one}, 0, false, errCut},
+		{"the first of two has no end", [][]byte{one[:len(one)-len(end)], one}, 0, false, errCut},
 	} {
-		all, err := readFindings(bytes.NewReader(bytes.Join(tt.parts, nil)))
-		if len(all) != tt.want || !errors.Is(err, tt.err) {
-			t.Errorf("%s: %d findings, %v", tt.name, len(all), err)
+		all, interrupted, err := readFindings(bytes.NewReader(bytes.Join(tt.parts, nil)))
+		if len(all) != tt.want || interrupted != tt.interrupted || !errors.Is(err, tt.err) {
+			t.Errorf("%s: %d findings, interrupted %v, %v", tt.name, len(all), interrupted, err)
 		}
 	}
 	// Another file is no report that was cut.
-	if _, err := readFindings(strings.NewReader("package p\n")); err == nil || errors.Is(err, errCut) {
+	if _, _, err := readFindings(strings.NewReader("package p\n")); err == nil || errors.Is(err, errCut) {
 		t.Errorf("Go source: %v", err)
 	}
 }
@@ -372,7 +377,7 @@ func FuzzReadFindings(f *testing.F) {
 	f.Add([]byte("{}\n"))
 	f.Add([]byte(`{"version":1,"id":"il-0","code":"IL1001","status":"suspected","accesses":null}`))
 	f.Fuzz(func(t *testing.T, data []byte) {
-		all, err := readFindings(bytes.NewReader(data))
+		all, _, err := readFindings(bytes.NewReader(data))
 		if err != nil && !regexp.MustCompile(`^[1-9][0-9]*:[1-9][0-9]*: `).MatchString(err.Error()) {
 			t.Errorf("an error without line and column: %v", err)
 		}

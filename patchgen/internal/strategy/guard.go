@@ -201,7 +201,7 @@ func (p *Problem) noLock(need []*source.Access) error {
 	}
 	why := "too few to try it"
 	if !writes[best] {
-		why = "which are not known to write"
+		why = "none of which is known to write"
 	}
 	return fmt.Errorf("%s is held at %d of %d accesses of %s, %s", source.Short(best), count[best], len(need), p.Variable,
 		why)

@@ -82,8 +82,11 @@ func each(p *session.Package, visit func(*ssa.Function, ssa.Instruction, *lockse
 // own, such as the load of a range loop, has that of its operands.
 func at(p *session.Package, instr ssa.Instruction) string { return placeOf(p, posOf(instr)) }
 
-// placeOf returns file:line of a position.
+// placeOf returns file:line of a position. What initializes a package has none.
 func placeOf(p *session.Package, pos token.Pos) string {
+	if !pos.IsValid() {
+		return "the initialization of package " + p.Types.Name()
+	}
 	where := p.Fset.PositionFor(pos, false)
 	return fmt.Sprintf("%s:%d", filepath.Base(where.Filename), where.Line)
 }
