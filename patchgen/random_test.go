@@ -84,7 +84,7 @@ func TestRandom(t *testing.T) {
 	}
 	t.Log("doubts about steps and orders that do not matter:", falseDoubts)
 	for obligation, most := range map[string]int{"written first": *randomPrograms / 20, "beside step": *randomPrograms / 6,
-		"alone": *randomPrograms / 10} {
+		"alone": *randomPrograms / 10, "set apart": *randomPrograms / 6} {
 		if falseDoubts[obligation] > most {
 			t.Errorf("%d patches have a doubt of %q that does not matter, want %d at most", falseDoubts[obligation],
 				obligation, most)
@@ -157,7 +157,7 @@ func tryVariant(t *testing.T, m *Module, p *strategy.Problem, name string,
 	case strings.Contains(err.Error(), "without a common lock"):
 		// Another variable of the object races beside this one: a draft with that doubt, which has to hold as well.
 		t.Logf("%s of %s: %v", s.Name, name, err)
-	case why != nil && slices.Contains([]string{"beside step", "alone", "written first"}, why.Obligation):
+	case why != nil && slices.Contains([]string{"beside step", "alone", "written first", "set apart"}, why.Obligation):
 		// A draft that has to hold as well.
 		t.Logf("%s of %s: %v", s.Name, name, err)
 		falseDoubts[why.Obligation]++

@@ -28,6 +28,8 @@ type Conservative struct {
 	asked    []*ssa.Function            // methods that libraries look for in any value, such as String
 	runs     map[ssa.CallInstruction][]*ssa.Function
 	back     *back // see CalledBack; made on demand
+	// passed holds what calls pass for parameters of a function type; see allPassed, made on demand.
+	passed map[parameterOf][]ssa.Value
 }
 
 // NewConservative returns the call graph of the packages.
@@ -171,6 +173,11 @@ func (c *Conservative) findCallees(call ssa.CallInstruction) []*ssa.Function {
 	case fn == nil:
 		if sig, ok := common.Value.Type().Underlying().(*types.Signature); ok {
 			list = append(list, lookUp(c.values, "", sig)...)
+		}
+		for _, passed := range c.passedFor(common.Value) {
+			if !slices.Contains(list, passed) {
+				list = append(list, passed)
+			}
 		}
 	case c.Body(fn) != nil:
 		list = append(list, c.Body(fn))

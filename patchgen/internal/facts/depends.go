@@ -3,6 +3,7 @@ package facts
 import (
 	"go/ast"
 	"go/token"
+	"go/types"
 	"slices"
 
 	"golang.org/x/tools/go/ssa"
@@ -36,9 +37,29 @@ func computes(instr ssa.Instruction, _ ssa.Value) bool {
 		return instr.Op != token.MUL
 	case *ssa.Call:
 		_, ok := instr.Call.Value.(*ssa.Builtin) // len, append, min and the like
-		return ok
+		return ok || isPure(instr)
 	}
 	return false
+}
+
+// isPure reports whether a call is of a library function that is known to write to none of its arguments: it computes.
+//
+//	t.Sub(c.last)
+func isPure(call *ssa.Call) bool {
+	callee := call.Call.StaticCallee()
+	if callee == nil || len(callee.Blocks) > 0 {
+		return false
+	}
+	fn, ok := callee.Object().(*types.Func)
+	if !ok || fn.Pkg() == nil {
+		return false
+	}
+	for i := range call.Call.Args {
+		if writes, known := callgraph.LibraryWrites(fn, i); writes || !known {
+			return false
+		}
+	}
+	return true
 }
 
 // dependOn follows a value until nothing more depends on it: what is computed from it may decide whether a block runs,
@@ -74,8 +95,8 @@ func (w *dependWalk) visit(v ssa.Value) {
 	w.Values[v] = true
 	for _, ref := range *v.Referrers() {
 		switch ref := ref.(type) {
-		case *ssa.Store: // n := v
-			if cell := CellOf(ref.Addr); cell != nil && ref.Val == v {
+		case *ssa.Store: // n := v, e.n = v of a local struct, f(a, v) of a variadic function
+			if cell := CellOf(ir.Root(ref.Addr, ir.Field|ir.Element)); cell != nil && ref.Val == v {
 				w.visitLoads(cell)
 			}
 		case *ssa.If:
@@ -88,11 +109,18 @@ func (w *dependWalk) visit(v ssa.Value) {
 	}
 }
 
-// visitLoads adds what is read of a local variable.
-func (w *dependWalk) visitLoads(cell *ssa.Alloc) {
-	for _, ref := range *cell.Referrers() {
-		if load, ok := ref.(*ssa.UnOp); ok {
-			w.visit(load)
+// visitLoads adds what is read of a local variable, or of fields and elements of it.
+func (w *dependWalk) visitLoads(addr ssa.Value) {
+	for _, ref := range *addr.Referrers() {
+		switch ref := ref.(type) {
+		case *ssa.UnOp:
+			w.visit(ref)
+		case *ssa.Slice:
+			w.visit(ref)
+		case *ssa.FieldAddr:
+			w.visitLoads(ref)
+		case *ssa.IndexAddr:
+			w.visitLoads(ref)
 		}
 	}
 }

@@ -63,7 +63,7 @@ func (s *side) storesBeside(j *judge) tally {
 	for _, p := range s.packages() {
 		t := tracer{s.isVariable(p)}
 		for _, fn := range p.IR.Funcs {
-			if p.IR.InTest(fn) || isTestOf(p, fn) || !j.concerns(p, fn) {
+			if p.IR.InTest(fn) || isTestOf(p, fn) || !s.concerns(j, p, fn) {
 				continue
 			}
 			parts := s.atomicParts(p, fn, t, 0)
@@ -197,7 +197,7 @@ func (s *side) apartAtomics(j *judge) tally {
 	for _, p := range s.packages() {
 		t := tracer{s.isVariable(p)}
 		for _, fn := range p.IR.Funcs {
-			if !p.IR.InTest(fn) && !isTestOf(p, fn) && j.concerns(p, fn) {
+			if !p.IR.InTest(fn) && !isTestOf(p, fn) && s.concerns(j, p, fn) {
 				s.apart(p, fn, s.atomicParts(p, fn, t, 0), found)
 			}
 		}

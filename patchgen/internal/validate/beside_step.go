@@ -24,7 +24,7 @@ func (j *judge) besideStep() {
 	together := sync.OnceValue(func() map[[2]string]pair { return j.together(shared) })
 	for _, p := range j.now.Packages {
 		for _, fn := range p.IR.Funcs {
-			if p.IR.InTest(fn) || isTestOf(p, fn) || !j.concerns(p, fn) {
+			if p.IR.InTest(fn) || isTestOf(p, fn) || !j.now.concerns(j, p, fn) {
 				continue
 			}
 			s := &steps{judge: j, pkg: p, fn: fn, parts: j.now.parts(p, fn, shared), together: together}

@@ -152,6 +152,7 @@ func (v *Validator) Check(after *session.Snapshot, claim Claim) []*Refusal {
 		}
 		if claim.Kind == Guarded || claim.Kind == Atomic {
 			j.writtenFirst()
+			j.setApart()
 		}
 	}
 	return r.list
@@ -168,12 +169,12 @@ var promises = [...]promise{
 	Guarded: {"lock covers every access", []func(*judge){(*judge).covered, (*judge).owned, (*judge).paired,
 		(*judge).exits, (*judge).narrowed, (*judge).readSide, (*judge).oneStep, (*judge).lockOrder, (*judge).waits,
 		(*judge).channels, (*judge).awaited, (*judge).reentry, (*judge).tried, (*judge).lockReached,
-		(*judge).writtenFirst, (*judge).besideStep, (*judge).handedBack}},
+		(*judge).writtenFirst, (*judge).besideStep, (*judge).setApart, (*judge).handedBack}},
 	Once: {"initialised once", []func(*judge){(*judge).onceOnly, (*judge).paired, (*judge).exits, (*judge).lockOrder}},
 	Published: {"written before it is shared", []func(*judge){(*judge).published, (*judge).paired, (*judge).exits,
 		(*judge).narrowed, (*judge).lockOrder}},
 	Atomic: {"every access is atomic", []func(*judge){(*judge).atomicOnly, (*judge).standsAlone, (*judge).paired,
-		(*judge).exits, (*judge).narrowed, (*judge).lockOrder, (*judge).writtenFirst}},
+		(*judge).exits, (*judge).narrowed, (*judge).lockOrder, (*judge).writtenFirst, (*judge).setApart}},
 	Unshared: {"no goroutine shares it", []func(*judge){(*judge).unshared, (*judge).paired, (*judge).exits,
 		(*judge).narrowed}},
 	Released: {"the lock is released", []func(*judge){(*judge).released, (*judge).paired, (*judge).narrowed,

@@ -89,7 +89,7 @@ func (s *state) touchesOfCall(t tracer, call ssa.CallInstruction) []touch {
 func (s *state) effectsOfCall(call ssa.CallInstruction) ([]effect, []ssa.Value) {
 	common := call.Common()
 	if b, ok := common.Value.(*ssa.Builtin); ok {
-		if b.Name() == "append" && isShortened(common.Args[0]) {
+		if b.Name() == "append" && (isShortened(common.Args[0]) || isBranched(call)) {
 			return builtinEffects["copy"], common.Args
 		}
 		return builtinEffects[b.Name()], common.Args
@@ -114,6 +114,22 @@ func (s *state) effectsOfCall(call ssa.CallInstruction) ([]effect, []ssa.Value) 
 func isShortened(v ssa.Value) bool {
 	part, ok := v.(*ssa.Slice)
 	return ok && part.High != nil && part.Max == nil
+}
+
+// isBranched reports whether a call appends to a slice that it loads and does not put the result back: it writes to the
+// spare room of the array, which all such calls share.
+//
+//	lines := append(c.headers, id)
+func isBranched(call ssa.CallInstruction) bool {
+	load, ok := call.Common().Args[0].(*ssa.UnOp)
+	result := call.Value()
+	if !ok || result == nil || facts.CellOf(load.X) != nil {
+		return false
+	}
+	return !slices.ContainsFunc(*result.Referrers(), func(ref ssa.Instruction) bool {
+		st, ok := ref.(*ssa.Store)
+		return ok && accesspath.Of(st.Addr) == accesspath.Of(load.X)
+	})
 }
 
 var builtinEffects = map[string][]effect{

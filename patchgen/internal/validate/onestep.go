@@ -36,12 +36,19 @@ func (j *judge) oneStep() {
 				"%s: %s, in two regions with a wait between them", short(k.function), what)
 			continue
 		}
-		if isSplitTest(k.what) {
+		switch {
+		case isSplitTest(k.what):
 			j.doubt(place{}, finding.Heavy, "one step", comesThrough, "%s: %s, in two regions", short(k.function),
 				k.what)
-			continue
+		case strings.Contains(k.what, thenStores):
+			j.doubt(place{}, finding.Heavy, "one step", "others may come between, and it is wrong if the order counts",
+				"%s %s, in two regions", short(k.function), k.what)
+		case strings.HasSuffix(k.what, addsLate):
+			j.doubt(place{}, finding.Heavy, "one step", addsBehind, "%s %s, in two steps",
+				short(k.function), k.what)
+		default:
+			j.add("one step", "%s: %s, in two regions", short(k.function), k.what)
 		}
-		j.add("one step", "%s: %s, in two regions", short(k.function), k.what)
 	}
 }
 
@@ -52,6 +59,15 @@ const withWait = "with a wait: "
 // splitTest ends the texts of apart for an update and a test of the variable, or a read before it, of which a callee
 // makes one: the function may not mean its own update.
 const splitTest = " and tests it"
+
+// thenStores is in the texts of torn for a value of one variable that is stored in another one.
+const thenStores = " and then stores what comes of it in "
+
+// addsLate ends the texts of torn for a test of the variable and an Add; see countings.
+const addsLate = " and then adds to a WaitGroup that is waited for where it is set"
+
+// addsBehind follows from such an Add.
+const addsBehind = "it may add when that wait has ended"
 
 func isSplitTest(what string) bool { return strings.HasSuffix(what, splitTest) }
 
@@ -117,7 +133,7 @@ func (j *judge) torn(s *side, shared map[string]bool, all bool) tally {
 	for _, p := range s.Packages {
 		for _, fn := range p.IR.Funcs {
 			// What a test does between two calls is nobody's one step.
-			if p.IR.InTest(fn) || isTestOf(p, fn) && s.claim.Variable.Func == "" || !j.concerns(p, fn) {
+			if p.IR.InTest(fn) || isTestOf(p, fn) && s.claim.Variable.Func == "" || !s.concerns(j, p, fn) {
 				continue
 			}
 			parts, sends := s.parts(p, fn, shared), s.sends(p, fn, closed)
@@ -135,6 +151,11 @@ func (j *judge) torn(s *side, shared map[string]bool, all bool) tally {
 						found[tallyKey{declared(p, fn), what}]++
 					}
 				}
+				for x, region := range s.countedIn(p, fn) {
+					if a.own && region != a.region && d.Controls(x.Block()) {
+						found[tallyKey{declared(p, fn), "tests " + short(a.name) + addsLate}]++
+					}
+				}
 				for _, b := range parts {
 					if !s.isTorn(p, a, b, d, parts) {
 						continue
@@ -146,6 +167,9 @@ func (j *judge) torn(s *side, shared map[string]bool, all bool) tally {
 							verb = "writes"
 						}
 						what := fmt.Sprintf("tests %s and then %s %s", short(a.name), verb, short(b.name))
+						if b.write && a.name != b.name && !d.Controls(b.instr.Block()) {
+							what = fmt.Sprintf("takes %s%s%s", short(a.name), thenStores, short(b.name))
+						}
 						if waits && a.name != b.name {
 							what = withWait + what
 						}
@@ -260,15 +284,22 @@ func isTestOf(p *session.Package, fn *ssa.Function) bool {
 }
 
 // concerns reports whether the patch touches fn, or a function that it calls.
-func (j *judge) concerns(p *session.Package, fn *ssa.Function) bool {
+func (s *side) concerns(j *judge, p *session.Package, fn *ssa.Function) bool {
 	if j.touched[declared(p, fn)] {
 		return true
 	}
 	for instr := range ir.Instructions(fn) {
-		if call, ok := instr.(*ssa.Call); ok {
-			if callee, _ := callgraph.Target(call.Common()); callee != nil && j.touched[callgraph.FullName(callee)] {
-				return true
-			}
+		call, ok := instr.(*ssa.Call)
+		if !ok {
+			continue
+		}
+		if callee, _ := callgraph.Target(call.Common()); callee != nil && j.touched[callgraph.FullName(callee)] {
+			return true
+		}
+		if call.Call.IsInvoke() && slices.ContainsFunc(s.followed(call), func(callee *ssa.Function) bool {
+			return j.touched[callgraph.FullName(callee)]
+		}) {
+			return true
 		}
 	}
 	return false
@@ -311,7 +342,7 @@ func (s *side) partOf(p *session.Package, instr ssa.Instruction, shared map[stri
 		if instr.Op.String() != "*" {
 			return x, false
 		}
-		addr, x.value = instr.X, instr
+		addr, x.value, x.tests = instr.X, instr, !isIndexedUnchecked(instr)
 	case *ssa.Lookup:
 		addr, x.value, x.tests = instr.X, instr, instr.CommaOk || isComparedWithNil(instr)
 	case *ssa.Store:
@@ -338,6 +369,26 @@ func (s *side) partOf(p *session.Package, instr ssa.Instruction, shared map[stri
 	x.name, x.base = name.String(), pathOf(baseOf(addr))
 	return x, ok && shared[x.name]
 }
+
+// isIndexedUnchecked reports whether an element of a slice is taken at a place that its function does not compare with
+// the length: who calls it has done so.
+//
+//	for i := 0; i < l.Len(); i++ { l.At(i) }
+func isIndexedUnchecked(slice *ssa.UnOp) bool {
+	for _, ref := range *slice.Referrers() {
+		index, ok := ref.(*ssa.IndexAddr)
+		if !ok || index.X != ssa.Value(slice) {
+			continue
+		}
+		if _, isConst := index.Index.(*ssa.Const); !isConst && !isBounded(index) {
+			return true
+		}
+	}
+	return false
+}
+
+// isBounded reports whether a branch of the function decides by the index whether the element is taken.
+func isBounded(index *ssa.IndexAddr) bool { return facts.Decided(index.Index).Controls(index.Block()) }
 
 // isComparedWithNil reports whether an entry is tested for being there by its value: if m[k] == nil.
 func isComparedWithNil(entry *ssa.Lookup) bool {
@@ -390,12 +441,25 @@ func (s *side) partsOfCallee(call *ssa.Call, shared map[string]bool, depth int) 
 // inCaller lists the parts of a callee as its caller sees them, each with the call as its region.
 func (s *side) inCaller(call *ssa.Call, partsOf func(*ssa.Function) []part) (list []part) {
 	fn, args := callgraph.Target(call.Common())
-	if fn = s.Calls.Declared(fn); fn == nil || len(args) == 0 {
+	if call.Call.IsInvoke() {
+		args = append([]ssa.Value{call.Call.Value}, call.Call.Args...)
+		for _, fn := range s.followed(call) {
+			list = append(list, s.asCalled(call, s.Calls.Declared(fn), args, partsOf)...)
+		}
+		return list
+	}
+	return s.asCalled(call, s.Calls.Declared(fn), args, partsOf)
+}
+
+// asCalled lists the parts of fn as one of its callers sees them.
+func (s *side) asCalled(call *ssa.Call, fn *ssa.Function, args []ssa.Value,
+	partsOf func(*ssa.Function) []part) (list []part) {
+	if fn == nil || len(args) == 0 {
 		return nil
 	}
 	inner := partsOf(fn)
 	for _, x := range inner {
-		if !x.write && !returnsFrom(fn, x.value) {
+		if !x.write && x.tests && !returnsFrom(fn, x.value) {
 			continue
 		}
 		// The callee's receiver is the caller's argument.
@@ -403,7 +467,7 @@ func (s *side) inCaller(call *ssa.Call, partsOf func(*ssa.Function) []part) (lis
 		if i := x.base.Param(fn); i >= 0 && i < len(args) {
 			base = accesspath.Of(args[i]).Plus(x.base.Fields)
 		}
-		y := part{instr: call, name: x.name, own: x.own, base: base, region: call, write: x.write, tests: true,
+		y := part{instr: call, name: x.name, own: x.own, base: base, region: call, write: x.write, tests: x.tests,
 			inner: x.instr, update: x.write && x.own && x.updates(inner)}
 		if !x.write {
 			y.value = call
@@ -445,7 +509,33 @@ func (s *side) isTorn(p *session.Package, a, b part, d facts.Dependence, parts [
 	if !stored && !d.Controls(b.instr.Block()) {
 		return false
 	}
-	return stored || !testedAgain(a, b, parts) && !slices.Contains(b.again, a.name)
+	return stored || !testedAgain(a, b, parts) && !(slices.Contains(b.again, a.name) && isHeard(p, b, d))
+}
+
+// isHeard reports whether a function that calls b, which tests once more what d depends on, goes by that second test:
+// it takes the result, or does nothing more by the first one.
+//
+//	if c.get(k) == nil { c.put(k, v) }		// put tests again: that is all
+//	if b.state() == open { b.probe(); return nil }	// where probe found another state it is nil too
+func isHeard(p *session.Package, b part, d facts.Dependence) bool {
+	if v, ok := b.instr.(ssa.Value); ok && len(*v.Referrers()) > 0 {
+		return true
+	}
+	flow := p.IR.Flow(b.instr.Parent())
+	for instr := range ir.Instructions(b.instr.Parent()) {
+		if !flow.Leads(b.instr, instr) || !d.Controls(instr.Block()) {
+			continue
+		}
+		switch instr := instr.(type) {
+		case *ssa.Go, *ssa.Send:
+			return false
+		case *ssa.Return:
+			if len(instr.Results) > 0 {
+				return false
+			}
+		}
+	}
+	return true
 }
 
 // stores reports whether a value that was computed from the first goes into

@@ -3,12 +3,16 @@ package validate
 import (
 	"go/types"
 	"slices"
+	"strings"
 
 	"golang.org/x/tools/go/ssa"
 
+	"github.com/interlock-go/interlock/analyzers/finding"
 	"github.com/interlock-go/interlock/analyzers/pass/accesspath"
+	"github.com/interlock-go/interlock/analyzers/pass/ir"
 	"github.com/interlock-go/interlock/analyzers/pass/lockset"
 	"github.com/interlock-go/interlock/analyzers/pass/order"
+	"github.com/interlock-go/interlock/analyzers/pass/syncops"
 	"github.com/interlock-go/interlock/patchgen/internal/facts"
 	"github.com/interlock-go/interlock/patchgen/internal/session"
 )
@@ -40,10 +44,58 @@ func closedChannels(packages []*session.Package) channels {
 	return c
 }
 
-// sending is a send, and what took the claim's lock for it, if fn itself did.
+// sending is a send or an Add, and what took the claim's lock for it, if fn itself did.
 type sending struct {
 	instr  ssa.Instruction
 	region ssa.Instruction
+}
+
+// countings lists the calls of Add for a WaitGroup that is waited for by a function which sets the claim's variable:
+// who has found the variable as it was may still add when that wait has ended.
+//
+//	if s.stopped { return }; s.wg.Add(1)        s.stopped = true; s.wg.Wait()
+func (s *side) countings() map[ssa.Instruction]bool {
+	if s.counts != nil {
+		return s.counts
+	}
+	s.counts = map[ssa.Instruction]bool{}
+	setters := map[*ssa.Function]bool{}
+	for _, u := range s.uses() {
+		setters[ir.Outermost(u.fn)] = setters[ir.Outermost(u.fn)] || u.write
+	}
+	for _, p := range s.packages() {
+		t := tracer{s.isVariable(p)}
+		for _, fn := range p.IR.Funcs {
+			for instr := range ir.Instructions(fn) {
+				call, ok := instr.(*ssa.Call)
+				if ok && isAtomicOn(call, t) && !strings.HasPrefix(call.Call.StaticCallee().Name(), "Load") {
+					setters[ir.Outermost(fn)] = true
+				}
+			}
+		}
+	}
+	isWaited := func(op *syncops.Op) bool { return op.Mode == finding.Wait && setters[ir.Outermost(op.Fn)] }
+	for _, p := range s.packages() {
+		for _, op := range p.Ops.All {
+			if op.Mode == finding.Add && slices.ContainsFunc(p.Ops.ByKey[op.Key], isWaited) {
+				s.counts[op.Instr] = true
+			}
+		}
+	}
+	return s.counts
+}
+
+// countedIn lists the countings of fn, each with what took the claim's lock for it, if fn itself did.
+func (s *side) countedIn(p *session.Package, fn *ssa.Function) map[ssa.Instruction]ssa.Instruction {
+	counts, list := s.countings(), map[ssa.Instruction]ssa.Instruction{}
+	if len(counts) > 0 {
+		p.Locks.Walk(fn, func(instr ssa.Instruction, st *lockset.State) {
+			if counts[instr] {
+				list[instr] = s.regionOf(st)
+			}
+		})
+	}
+	return list
 }
 
 // sends lists the sends of fn on channels that are closed somewhere. A flag that is

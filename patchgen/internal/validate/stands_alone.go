@@ -9,6 +9,7 @@ import (
 	"github.com/interlock-go/interlock/analyzers/pass/ir"
 	"github.com/interlock-go/interlock/analyzers/pass/order"
 	"github.com/interlock-go/interlock/analyzers/pass/ownership"
+	"github.com/interlock-go/interlock/patchgen/internal/facts"
 	"github.com/interlock-go/interlock/patchgen/internal/session"
 )
 
@@ -103,8 +104,15 @@ func (j *judge) standsAloneIn(p *session.Package, fn *ssa.Function, t tracer) {
 		j.doubt(place{p, written.instr}, finding.Heavy, "alone", comesThrough,
 			"%s reads %s and changes it, in two atomic steps", short(declared(p, fn)), j.now.claim.Variable)
 	}
-	if read != nil {
-		j.testedToWait(p, fn)
+	if read == nil {
+		return
+	}
+	j.testedToWait(p, fn)
+	for x := range j.now.countedIn(p, fn) {
+		if facts.Decided(read.value).Controls(x.Block()) {
+			j.doubt(place{p, x}, finding.Heavy, "one step", addsBehind, "%s tests %s%s, in two steps",
+				short(declared(p, fn)), j.now.claim.Variable, addsLate)
+		}
 	}
 }
 

@@ -39,6 +39,8 @@ type side struct {
 	locals   map[*session.Package]token.Pos              // see local
 	mentions map[*session.Package]map[*ssa.Function]bool // see mentioning
 	atomics  map[atomicsIn][]part                        // see atomicParts
+	inFields map[atomicsIn][]part                        // see fieldParts
+	counts   map[ssa.Instruction]bool                    // see countings; made on demand
 }
 
 func newState(f *facts.Facts) *state {
@@ -48,7 +50,7 @@ func newState(f *facts.Facts) *state {
 
 func newSide(s *state, claim Claim) *side {
 	return &side{state: s, claim: claim, locals: map[*session.Package]token.Pos{},
-		mentions: map[*session.Package]map[*ssa.Function]bool{}, atomics: map[atomicsIn][]part{}}
+		mentions: map[*session.Package]map[*ssa.Function]bool{}, atomics: map[atomicsIn][]part{}, inFields: map[atomicsIn][]part{}}
 }
 
 // declared names the declared function that fn stands in; what initialises
