@@ -96,7 +96,7 @@ func isSameVariable(f, g *finding.Finding) bool {
 // IsBeside reports whether a run has shown a race, or predicts one, for a neighbour of the variable that the candidate
 // is for: another one of the same object, or package, that a function accesses which the candidate changes, or in which
 // findings of the group are. A patch that leaves it has covered a part of what it should. Races that a test makes by an
-// access of its own, or for other types, are other bugs.
+// access of its own, or for other types, are other bugs; memory without a name may be a part of the variable.
 func (c Candidate) IsBeside(group []*finding.Finding, f *finding.Finding) bool {
 	isIn := func(a finding.Access) bool {
 		return c.changes(a) || slices.ContainsFunc(group, func(g *finding.Finding) bool {
@@ -109,11 +109,16 @@ func (c Candidate) IsBeside(group []*finding.Finding, f *finding.Finding) bool {
 		return false
 	}
 	v, w := group[0].Variable, f.Variable
+	isUnknown := w.IsMemory() && w.Package == v.Package // it may be a part of the variable
 	v.Kind, w.Kind, v.Name, w.Name = "", "", "", ""
-	return v == w && (f.Status == finding.Confirmed || f.Status == finding.Predicted) && f.Code.IsDataRace() &&
+	isShown := f.Status == finding.Confirmed || f.Status == finding.Predicted
+	return (v == w || isUnknown) && isShown && f.Code.IsDataRace() &&
 		slices.ContainsFunc(f.Accesses, isIn) &&
 		!slices.ContainsFunc(f.Accesses, func(a finding.Access) bool { return strings.HasSuffix(a.File, "_test.go") })
 }
+
+// IsIn reports whether an access of f is in a function that the candidate changes.
+func (c Candidate) IsIn(f *finding.Finding) bool { return slices.ContainsFunc(f.Accesses, c.changes) }
 
 // changes reports whether the candidate changes the declared function that an access is in.
 func (c Candidate) changes(a finding.Access) bool {

@@ -139,6 +139,8 @@ func TestIsBeside(t *testing.T) {
 		"a literal in it":        {generic, true},
 		"one of a longer name":   {race("T", "b", "(*T).ResetAll", "(*T).Close"), false},
 		"predicted":              {predicted, true},
+		"memory without a name":  {race("", finding.MemoryAt("a.go", 7), "(*T).Set", "(*T).Set"), true},
+		"such memory elsewhere":  {race("", finding.MemoryAt("a.go", 7), "(*T).Close", "(*T).Close"), false},
 		"places that are gone":   {race("T", "b", "", ""), false},
 		"of the test":            {test, false},
 		"another package":        {elsewhere, false},

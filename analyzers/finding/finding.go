@@ -179,8 +179,20 @@ type Variable struct {
 	Kind     string `json:"kind,omitempty"`     // "field", "global", "captured", "map", "deref", …
 }
 
+// memoryAt begins the name of memory of which only places are known where it is accessed.
+const memoryAt = "memory accessed at "
+
+// MemoryAt names memory of which only a place is known where it is accessed.
+func MemoryAt(file string, line int) string { return fmt.Sprintf("%s%s:%d", memoryAt, file, line) }
+
+// IsMemory reports whether the variable is memory of which only a place is known; see [MemoryAt].
+func (v Variable) IsMemory() bool { return strings.HasPrefix(v.Name, memoryAt) }
+
 // String returns the variable as a Go programmer would say it: pkg.Type.field.
 func (v Variable) String() string {
+	if v.IsMemory() {
+		return v.Name
+	}
 	s := v.Package
 	for _, part := range []string{v.Type, v.Function, v.Name} {
 		if part != "" {

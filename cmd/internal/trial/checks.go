@@ -305,6 +305,16 @@ func (t *trial) campaign(c patchgen.Candidate) error {
 	if err != nil {
 		return err
 	}
+	for _, f := range after.Findings {
+		if !t.isNews(c, f) {
+			continue
+		}
+		if f.Code == finding.BlockedForEver || f.Code == finding.EndlessWait {
+			return fmt.Errorf("%s, in %s", f.Title, finding.OfRuns(f.Evidence.Hits, f.Evidence.Runs))
+		}
+		open = append(open, finding.Doubt{Obligation: "beside", Weight: finding.Heavy,
+			Text: fmt.Sprintf("with the patch, the tests show %s: %s", f.Code, f.Title)})
+	}
 	// Whether failures are new, only runs without the patch can say.
 	failed := func(p campaign.PackageResult) bool { return p.Fails() || p.NotCompleted > 0 }
 	if slices.ContainsFunc(after.Packages, failed) {
@@ -322,6 +332,15 @@ func (t *trial) campaign(c patchgen.Candidate) error {
 		return err
 	}
 	return &patchgen.NotShown{Doubts: open}
+}
+
+// isNews reports whether f is what no run without the patch has shown, in a function that the patch changes: the bug
+// under another name, perhaps. For races see [trial.races].
+func (t *trial) isNews(c patchgen.Candidate, f *finding.Finding) bool {
+	isKnown := slices.ContainsFunc(t.known, func(k *finding.Finding) bool {
+		return k.ID == f.ID || k.Code == f.Code && patchgen.SameCause(k, f)
+	})
+	return f.Status == finding.Confirmed && !f.Minor() && !f.Code.IsDataRace() && !isKnown && c.IsIn(f)
 }
 
 // races returns a doubt for each other race that a patch leaves, except for races that another patch corrects: these

@@ -113,8 +113,8 @@ func (e *Unordered) finding(r *exactRace) *finding.Finding {
 	if unnamed {
 		f := r.sides[1].frame
 		v.Package, _ = stacktext.SplitName(f.Function)
-		v.Name = fmt.Sprintf("memory accessed at %s:%d", path.Base(f.File), f.Line)
-		v.Kind, what = r.sides[1].kind, v.Name
+		v.Name, v.Kind = finding.MemoryAt(path.Base(f.File), f.Line), r.sides[1].kind
+		what = v.Name
 	}
 	accesses := []finding.Access{e.access(&r.sides[1], b, v), e.access(&r.sides[0], a, v)}
 	for i := range accesses {

@@ -149,6 +149,7 @@ func (v *Validator) Check(after *session.Snapshot, claim Claim) []*Refusal {
 		}
 		if claim.Kind == Guarded {
 			j.owned()
+			j.oneStep()
 		}
 		if claim.Kind == Guarded || claim.Kind == Atomic {
 			j.writtenFirst()

@@ -25,7 +25,9 @@
 //	            panic under a lock of a function that recovers, unless the Unlock is deferred
 //	narrowed    nothing that was under the lock is now outside of it
 //	read side   nothing is written under a read lock that was not before
-//	one step    no test and use, or load and store, is torn between two regions; for a finding on a
+//	one step    no test and use, or load and store, is torn between two regions, in callees and
+//	            behind interfaces too, nor a test and an Add for a WaitGroup that is waited for where
+//	            the variable is set; for a finding on a
 //	            test of one variable and a use of another, the use is in the region of the test, and
 //	            so is what is done with the channel or object that it reads
 //	order       no new cycle in the lock order: no second lock of the same class,
@@ -46,6 +48,8 @@
 //	beside step  no patched function writes in regions of its own what another function has in one region, stores what
 //	            it has computed from the object before the lock, or hands on behind it a number that it has taken under
 //	            it; none asks two functions for what another one sets in one region
+//	set apart   no function sets the variable and another field of its object in two steps where another one reads the
+//	            variable and then comes to that field in two
 //	handed back  none that takes the lock now returns a pointer to a struct with fields that are written under it
 //	alone       none tests the variable and waits for a sync.Cond without the claim's lock
 //
@@ -58,7 +62,7 @@
 //
 // For atomic operations ([Atomic]): every access is one; no store depends on an
 // earlier load, nor is one made beside an addition; an update and a test of the variable
-// are one operation; and written first, as above.
+// are one operation; written first and set apart, as above.
 //
 //	alone       no sum is handed on behind the addition, no other part of the object is set by the function that sets
 //	            the variable, none asks one function for it and has another one change it, and none waits for

@@ -116,6 +116,8 @@ type part struct {
 	write  bool
 	value  ssa.Value // of a read
 	tests  bool      // a read that a test may look at again: not a plain use of an entry
+	// indexed is whether a read takes an element at a place that its function does not compare with the length.
+	indexed bool
 	// inner is the access itself where instr is a call that makes it.
 	inner  ssa.Instruction
 	update bool // a write by a callee, or an atomic operation, that computes from what the variable holds
@@ -145,41 +147,59 @@ func (j *judge) torn(s *side, shared map[string]bool, all bool) tally {
 					continue
 				}
 				d := facts.Decided(a.value)
-				for _, x := range sends {
-					if a.own && x.region != a.region && d.Controls(x.instr.Block()) {
-						what := fmt.Sprintf("tests %s and then sends on a channel that is closed elsewhere", short(a.name))
-						found[tallyKey{declared(p, fn), what}]++
-					}
-				}
-				for x, region := range s.countedIn(p, fn) {
-					if a.own && region != a.region && d.Controls(x.Block()) {
-						found[tallyKey{declared(p, fn), "tests " + short(a.name) + addsLate}]++
-					}
-				}
-				for _, b := range parts {
-					if !s.isTorn(p, a, b, d, parts) {
-						continue
-					}
-					waits := s.waitsBetween(p, a.instr, b.instr)
-					if all || a.name != b.name || !waits {
-						verb := "reads"
-						if b.write {
-							verb = "writes"
-						}
-						what := fmt.Sprintf("tests %s and then %s %s", short(a.name), verb, short(b.name))
-						if b.write && a.name != b.name && !d.Controls(b.instr.Block()) {
-							what = fmt.Sprintf("takes %s%s%s", short(a.name), thenStores, short(b.name))
-						}
-						if waits && a.name != b.name {
-							what = withWait + what
-						}
-						found[tallyKey{declared(p, fn), what}]++
-					}
+				for _, what := range slices.Concat(s.decidesOn(p, fn, a, d, sends), s.tornFrom(p, a, d, parts, all)) {
+					found[tallyKey{declared(p, fn), what}]++
 				}
 			}
 		}
 	}
 	return found
+}
+
+// decidesOn lists the sends and Adds about which the read a of the claim's variable decides from another region.
+func (s *side) decidesOn(p *session.Package, fn *ssa.Function, a part, d facts.Dependence, sends []sending) (list []string) {
+	if !a.own {
+		return nil
+	}
+	for _, x := range sends {
+		if x.region != a.region && d.Controls(x.instr.Block()) {
+			list = append(list, fmt.Sprintf("tests %s and then sends on a channel that is closed elsewhere", short(a.name)))
+		}
+	}
+	for x, region := range s.countedIn(p, fn) {
+		if region != a.region && d.Controls(x.Block()) {
+			list = append(list, "tests "+short(a.name)+addsLate)
+		}
+	}
+	return list
+}
+
+// tornFrom lists the parts that are torn from a, which decides d: with all, also those of its own variable between
+// which the function waits, or may, and of which none is an update that gets lost.
+func (s *side) tornFrom(p *session.Package, a part, d facts.Dependence, parts []part, all bool) (list []string) {
+	for _, b := range parts {
+		if !s.isTorn(p, a, b, d, parts) {
+			continue
+		}
+		waits := s.waitsBetween(p, a.instr, b.instr)
+		// An update in between is lost, or an element gone, however long that takes.
+		isWrong := b.write && b.stores(d) || b.indexed
+		if !all && a.name == b.name && waits && !isWrong {
+			continue
+		}
+		what := fmt.Sprintf("tests %s and then reads %s", short(a.name), short(b.name))
+		switch {
+		case b.write && a.name != b.name && !d.Controls(b.instr.Block()):
+			what = fmt.Sprintf("takes %s%s%s", short(a.name), thenStores, short(b.name))
+		case b.write:
+			what = fmt.Sprintf("tests %s and then writes %s", short(a.name), short(b.name))
+		}
+		if waits && (!all || a.name != b.name) {
+			what = withWait + what
+		}
+		list = append(list, what)
+	}
+	return list
 }
 
 // apart counts updates of the claim's variable and reads of it in other regions of the same function, where it
@@ -342,7 +362,7 @@ func (s *side) partOf(p *session.Package, instr ssa.Instruction, shared map[stri
 		if instr.Op.String() != "*" {
 			return x, false
 		}
-		addr, x.value, x.tests = instr.X, instr, !isIndexedUnchecked(instr)
+		addr, x.value, x.indexed = instr.X, instr, isIndexedUnchecked(instr)
 	case *ssa.Lookup:
 		addr, x.value, x.tests = instr.X, instr, instr.CommaOk || isComparedWithNil(instr)
 	case *ssa.Store:
@@ -459,7 +479,7 @@ func (s *side) asCalled(call *ssa.Call, fn *ssa.Function, args []ssa.Value,
 	}
 	inner := partsOf(fn)
 	for _, x := range inner {
-		if !x.write && x.tests && !returnsFrom(fn, x.value) {
+		if !x.write && !x.indexed && !returnsFrom(fn, x.value) {
 			continue
 		}
 		// The callee's receiver is the caller's argument.
@@ -467,7 +487,7 @@ func (s *side) asCalled(call *ssa.Call, fn *ssa.Function, args []ssa.Value,
 		if i := x.base.Param(fn); i >= 0 && i < len(args) {
 			base = accesspath.Of(args[i]).Plus(x.base.Fields)
 		}
-		y := part{instr: call, name: x.name, own: x.own, base: base, region: call, write: x.write, tests: x.tests,
+		y := part{instr: call, name: x.name, own: x.own, base: base, region: call, write: x.write, tests: true, indexed: x.indexed,
 			inner: x.instr, update: x.write && x.own && x.updates(inner)}
 		if !x.write {
 			y.value = call
@@ -500,7 +520,7 @@ func (s *side) isTorn(p *session.Package, a, b part, d facts.Dependence, parts [
 	switch {
 	case a.region == b.region || a.instr == b.instr || a.base != b.base:
 		return false
-	case !b.write && (a.name == b.name && b.tests):
+	case !b.write && !b.indexed && (a.name == b.name && b.tests):
 		return false // the variable is read once more
 	case !p.IR.Flow(a.instr.Parent()).Leads(a.instr, b.instr):
 		return false

@@ -41,10 +41,7 @@ func (j *judge) changedAlone(p *session.Package, call *ssa.Call) {
 	v := j.now.claim.Variable
 	switch name := call.Call.StaticCallee().Name(); {
 	case strings.HasPrefix(name, "Add"):
-		if on := j.now.handsOn(p, call, func(ssa.Instruction) bool { return true }); on != nil {
-			j.doubt(place{p, on}, finding.Heavy, "alone", "it is wrong if they have to come in the order of the sums",
-				"%s is added to, and the sum is handed on at %s: others may come between", v, at(p, on))
-		}
+		j.sumHandedOn(p, call)
 	case strings.HasPrefix(name, "Store"):
 		if _, isConst := call.Call.Args[len(call.Call.Args)-1].(*ssa.Const); isConst {
 			return
@@ -55,6 +52,39 @@ func (j *judge) changedAlone(p *session.Package, call *ssa.Call) {
 				at(p, beside))
 		}
 	}
+}
+
+// sumHandedOn doubts an addition, or a call that returns what it comes to, of which the result is handed on to others or
+// appended to a list.
+//
+//	m := Message{Seq: o.number()}
+//	o.mu.Lock(); o.pending = append(o.pending, m); o.mu.Unlock()
+func (j *judge) sumHandedOn(p *session.Package, sum *ssa.Call) {
+	on := j.now.handsOn(p, sum, func(ssa.Instruction) bool { return true })
+	if on == nil {
+		on = appended(sum)
+	}
+	if on != nil {
+		j.doubt(place{p, on}, finding.Heavy, "alone", "it is wrong if they have to come in the order of the sums",
+			"%s is added to, and the sum is handed on at %s: others may come between", j.now.claim.Variable, at(p, on))
+	}
+}
+
+// appended returns a store of a list that others know, with a result of v appended to it; nil for none.
+func appended(v ssa.Value) ssa.Instruction {
+	values := facts.Decided(v).Values
+	for instr := range ir.Instructions(v.Parent()) {
+		st, ok := instr.(*ssa.Store)
+		if !ok || facts.CellOf(st.Addr) != nil || !values[st.Val] {
+			continue
+		}
+		if call, ok := st.Val.(*ssa.Call); ok {
+			if b, ok := call.Call.Value.(*ssa.Builtin); ok && b.Name() == "append" {
+				return instr
+			}
+		}
+	}
+	return nil
 }
 
 // setBeside returns a store of the function of an atomic store to another part of its object, plain or atomic; nil for
@@ -92,6 +122,11 @@ func (j *judge) standsAloneIn(p *session.Package, fn *ssa.Function, t tracer) {
 	var read, written *part
 	parts := j.now.atomicParts(p, fn, t, 0)
 	for i, x := range parts {
+		// A callee adds, and returns the sum.
+		added, isAdded := x.inner.(*ssa.Call)
+		if call, ok := x.instr.(*ssa.Call); ok && x.update && isAdded && returnsFrom(added.Parent(), added) {
+			j.sumHandedOn(p, call)
+		}
 		if x.value != nil {
 			read = &parts[i]
 		} else if x.write {

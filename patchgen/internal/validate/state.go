@@ -50,7 +50,8 @@ func newState(f *facts.Facts) *state {
 
 func newSide(s *state, claim Claim) *side {
 	return &side{state: s, claim: claim, locals: map[*session.Package]token.Pos{},
-		mentions: map[*session.Package]map[*ssa.Function]bool{}, atomics: map[atomicsIn][]part{}, inFields: map[atomicsIn][]part{}}
+		mentions: map[*session.Package]map[*ssa.Function]bool{}, atomics: map[atomicsIn][]part{},
+		inFields: map[atomicsIn][]part{}}
 }
 
 // declared names the declared function that fn stands in; what initialises

@@ -375,6 +375,8 @@ func claimOf(t *testing.T, pkg, text string) validate.Claim {
 			c.Tested = name
 		} else if words[3] == "within" {
 			c.Within = true
+		} else if name, ok := strings.CutPrefix(words[3], "also="); ok {
+			c.Also = []validate.Variable{{Package: pkg, Type: c.Variable.Type, Name: name}}
 		} else if name, ok := strings.CutPrefix(words[3], "flag="); ok {
 			c.Flag = name
 		} else if _, err := fmt.Sscanf(words[3], "left=%d", &c.Left); err != nil {
