@@ -29,12 +29,18 @@ func lockOpOf(file *source.File, stmt ast.Stmt) (op source.LockOp, ok bool) {
 // places of a function may name several Locks: of two objects, or of both sides of one lock. Which of them is meant
 // the access says by its own locks.
 func (p *Problem) lockHeldAt(f *finding.Finding, held finding.Access) (op source.LockOp, err error) {
+	// Where a lock is taken none is held. Only the first access has to say so.
+	isTaking := func(a finding.Access) bool {
+		return (a.Mode == finding.Lock || a.Mode == finding.ReadLock) && len(a.Locks) == 0 &&
+			a.Position != held.Position && a.Position != f.Accesses[0].Position
+	}
+	isBeside := func(a finding.Access) bool { return a.Function == held.Function && a.File == held.File }
+	// Those of other functions wait for it, unless it is taken in a callee.
+	isOwn := slices.ContainsFunc(f.Accesses, func(a finding.Access) bool { return isTaking(a) && isBeside(a) })
 	var taken []source.LockOp
 	several, named := false, -1
 	for _, a := range f.Accesses {
-		// Where a lock is taken none is held. Only the first access has to say so.
-		isTaking := (a.Mode == finding.Lock || a.Mode == finding.ReadLock) && len(a.Locks) == 0
-		if !isTaking || a.Position == held.Position || a.Position == f.Accesses[0].Position {
+		if !isTaking(a) || isOwn && !isBeside(a) {
 			continue
 		}
 		at, err := p.at(a.Position)

@@ -29,10 +29,10 @@ func (j *judge) besideStep() {
 			}
 			s := &steps{judge: j, pkg: p, fn: fn, parts: j.now.parts(p, fn, shared), together: together}
 			s.readApart()
-			if j.touched[declared(p, fn)] {
+			s.takenAlone()
+			if s.isTouched() {
 				s.writtenApart()
 				s.computedBefore()
-				s.takenAlone()
 				s.testedToWait()
 			}
 		}
@@ -48,6 +48,9 @@ type steps struct {
 	together func() map[[2]string]pair
 	regions  map[ssa.Instruction]ssa.Instruction // see regionAt; made on demand
 }
+
+// isTouched reports whether the patch changes the function itself.
+func (s *steps) isTouched() bool { return s.touched[declared(s.pkg, s.fn)] }
 
 // pair is a function that accesses two variables in one region of the lock.
 type pair struct {
@@ -168,27 +171,35 @@ func (s *steps) regionAt(at ssa.Instruction) ssa.Instruction {
 	return s.regions[at]
 }
 
-// takenAlone doubts a number that is taken under the lock and used behind it, where others may come first.
+// takenAlone doubts a number that is taken under the lock, by the function or for it, and used behind it, where others
+// may come first.
 //
 //	f.mu.Lock(); f.seq++; seq := f.seq; f.mu.Unlock()
 //	f.out <- Event{seq}	// perhaps behind a later one
 func (s *steps) takenAlone() {
 	flow := s.pkg.IR.Flow(s.fn)
 	for _, r := range s.parts {
-		if !r.own || r.value == nil || r.inner != nil {
+		if !r.own || r.value == nil || r.inner == nil && !s.isTouched() {
 			continue
 		}
 		// id := f.seq; f.seq++	or	f.seq++; id := f.seq
 		isTaken := slices.ContainsFunc(s.parts, func(w part) bool {
 			return w.own && w.write && w.region == r.region && w.base == r.base &&
-				(flow.Leads(w.instr, r.instr) || facts.Decided(r.value).Feeds(w.instr))
+				(flow.Leads(w.instr, r.instr) || facts.Decided(r.value).Feeds(w.instr) || w.instr == r.instr && w.update)
 		})
 		if !isTaken {
 			continue
 		}
-		on := s.now.handsOn(s.pkg, r.value, func(instr ssa.Instruction) bool {
-			return s.regionAt(instr) != r.region && flow.Leads(r.instr, instr)
-		})
+		on := appended(s.pkg, r.value, r.base)
+		if on == nil && r.inner == nil {
+			on = s.now.handsOn(s.pkg, r.value, func(instr ssa.Instruction) bool {
+				return flow.Leads(r.instr, instr) &&
+					s.regionAt(instr) != r.region
+			})
+		}
+		if on != nil && s.regionAt(on) == r.region {
+			on = nil
+		}
 		if on != nil {
 			s.doubt(place{s.pkg, on}, finding.Heavy, "beside step", "it is wrong if they have to come in that order",
 				"%s takes %s under the lock and hands it on behind it (%s): others may come between",

@@ -157,7 +157,8 @@ func (j *judge) torn(s *side, shared map[string]bool, all bool) tally {
 }
 
 // decidesOn lists the sends and Adds about which the read a of the claim's variable decides from another region.
-func (s *side) decidesOn(p *session.Package, fn *ssa.Function, a part, d facts.Dependence, sends []sending) (list []string) {
+func (s *side) decidesOn(p *session.Package, fn *ssa.Function, a part, d facts.Dependence,
+	sends []sending) (list []string) {
 	if !a.own {
 		return nil
 	}
@@ -487,7 +488,8 @@ func (s *side) asCalled(call *ssa.Call, fn *ssa.Function, args []ssa.Value,
 		if i := x.base.Param(fn); i >= 0 && i < len(args) {
 			base = accesspath.Of(args[i]).Plus(x.base.Fields)
 		}
-		y := part{instr: call, name: x.name, own: x.own, base: base, region: call, write: x.write, tests: true, indexed: x.indexed,
+		y := part{instr: call, name: x.name, own: x.own, base: base, region: call, write: x.write, tests: true,
+			indexed: x.indexed,
 			inner: x.instr, update: x.write && x.own && x.updates(inner)}
 		if !x.write {
 			y.value = call

@@ -6,7 +6,9 @@ import (
 	"golang.org/x/tools/go/ssa"
 
 	"github.com/interlock-go/interlock/analyzers/finding"
+	"github.com/interlock-go/interlock/analyzers/pass/accesspath"
 	"github.com/interlock-go/interlock/analyzers/pass/ir"
+	"github.com/interlock-go/interlock/analyzers/pass/lockset"
 	"github.com/interlock-go/interlock/analyzers/pass/order"
 	"github.com/interlock-go/interlock/analyzers/pass/ownership"
 	"github.com/interlock-go/interlock/patchgen/internal/facts"
@@ -41,7 +43,7 @@ func (j *judge) changedAlone(p *session.Package, call *ssa.Call) {
 	v := j.now.claim.Variable
 	switch name := call.Call.StaticCallee().Name(); {
 	case strings.HasPrefix(name, "Add"):
-		j.sumHandedOn(p, call)
+		j.sumHandedOn(p, call, pathOf(baseOf(call.Call.Args[0])))
 	case strings.HasPrefix(name, "Store"):
 		if _, isConst := call.Call.Args[len(call.Call.Args)-1].(*ssa.Const); isConst {
 			return
@@ -54,15 +56,15 @@ func (j *judge) changedAlone(p *session.Package, call *ssa.Call) {
 	}
 }
 
-// sumHandedOn doubts an addition, or a call that returns what it comes to, of which the result is handed on to others or
+// sumHandedOn doubts an addition, or a call that returns the sum, where the result is handed on to others or
 // appended to a list.
 //
 //	m := Message{Seq: o.number()}
 //	o.mu.Lock(); o.pending = append(o.pending, m); o.mu.Unlock()
-func (j *judge) sumHandedOn(p *session.Package, sum *ssa.Call) {
+func (j *judge) sumHandedOn(p *session.Package, sum *ssa.Call, object accesspath.Path) {
 	on := j.now.handsOn(p, sum, func(ssa.Instruction) bool { return true })
 	if on == nil {
-		on = appended(sum)
+		on = appended(p, sum, object)
 	}
 	if on != nil {
 		j.doubt(place{p, on}, finding.Heavy, "alone", "it is wrong if they have to come in the order of the sums",
@@ -70,21 +72,21 @@ func (j *judge) sumHandedOn(p *session.Package, sum *ssa.Call) {
 	}
 }
 
-// appended returns a store of a list that others know, with a result of v appended to it; nil for none.
-func appended(v ssa.Value) ssa.Instruction {
+// appended returns a store, under some lock, of a list of the object with a result of v appended to it; nil for none.
+func appended(p *session.Package, v ssa.Value, object accesspath.Path) (found ssa.Instruction) {
 	values := facts.Decided(v).Values
-	for instr := range ir.Instructions(v.Parent()) {
-		st, ok := instr.(*ssa.Store)
-		if !ok || facts.CellOf(st.Addr) != nil || !values[st.Val] {
-			continue
+	p.Locks.Walk(v.Parent(), func(instr ssa.Instruction, st *lockset.State) {
+		store, ok := instr.(*ssa.Store)
+		if !ok || len(st.Held()) == 0 || object.Root == nil || pathOf(baseOf(store.Addr)) != object || !values[store.Val] {
+			return
 		}
-		if call, ok := st.Val.(*ssa.Call); ok {
+		if call, ok := store.Val.(*ssa.Call); ok {
 			if b, ok := call.Call.Value.(*ssa.Builtin); ok && b.Name() == "append" {
-				return instr
+				found = instr
 			}
 		}
-	}
-	return nil
+	})
+	return found
 }
 
 // setBeside returns a store of the function of an atomic store to another part of its object, plain or atomic; nil for
@@ -125,7 +127,7 @@ func (j *judge) standsAloneIn(p *session.Package, fn *ssa.Function, t tracer) {
 		// A callee adds, and returns the sum.
 		added, isAdded := x.inner.(*ssa.Call)
 		if call, ok := x.instr.(*ssa.Call); ok && x.update && isAdded && returnsFrom(added.Parent(), added) {
-			j.sumHandedOn(p, call)
+			j.sumHandedOn(p, call, x.base)
 		}
 		if x.value != nil {
 			read = &parts[i]

@@ -285,6 +285,7 @@ var golden = map[string]string{
 	"unlock_stuck":                "released - container.Mutex",
 	"unlock_continue":             "released - node.mu",
 	"unlock_break":                "released - node.mu",
+	"unlock_waiter":               "released - node.mu",
 	"atomic_max":                  "atomic meter.total",
 	"broadcast_field":             "wakes-all -",
 	"broadcast_value":             "wakes-all -",
