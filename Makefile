@@ -31,8 +31,9 @@ unit: clients ## the tests alone, under -race where there is a C compiler
 	fi; \
 	set -x; GOGC=200 GORACE=atexit_sleep_ms=100 $(GO) test $$race -vet=off -timeout $(TIMEOUT) ./...
 
-# Tests that ask for INTERLOCK_TEST_LONG have a smaller sample in make unit: fewer kills, runs and programs,
-# and not the programs of others that read what Interlock writes.
+# Tests that ask for INTERLOCK_TEST_LONG have a smaller sample in make unit, which ends within a quarter of an hour on two
+# cores: fewer kills, runs and programs, no scripts of side paths, and not the programs of others that read what
+# Interlock writes.
 long: ## the tests of make unit, with those whole that make unit samples: before a release
 	INTERLOCK_TEST_LONG=1 $(MAKE) unit TIMEOUT=60m
 

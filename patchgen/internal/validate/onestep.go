@@ -490,7 +490,7 @@ func (s *side) asCalled(call *ssa.Call, fn *ssa.Function, args []ssa.Value,
 		}
 		y := part{instr: call, name: x.name, own: x.own, base: base, region: call, write: x.write, tests: true,
 			indexed: x.indexed,
-			inner: x.instr, update: x.write && x.own && x.updates(inner)}
+			inner:   x.instr, update: x.write && x.own && x.updates(inner)}
 		if !x.write {
 			y.value = call
 		}
