@@ -156,6 +156,9 @@ func (s *side) isDeep() bool {
 	for _, p := range s.packages() {
 		isVariable := s.isVariable(p)
 		s.eachMentioning(p, func(_ *ssa.Function, instr ssa.Instruction, _ *lockset.State) {
+			if st, ok := instr.(*ssa.Store); ok && isShortened(st.Val) && isVariable(st.Addr) {
+				deep = true // what is appended next goes where the elements were
+			}
 			if deep {
 				return
 			}
