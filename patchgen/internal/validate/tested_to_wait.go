@@ -53,7 +53,8 @@ func (j *judge) setBehindStart(writes []use) {
 			return
 		}
 	}
-	j.doubt(place{first.pkg, first.instr}, finding.Heavy, "written first", "a goroutine that reads it first finds nothing there",
+	j.doubt(place{first.pkg, first.instr}, finding.Heavy, "written first",
+		"a goroutine that reads it first finds nothing there",
 		"%s is set at %s, behind the start of a goroutine at %s, and nowhere else", j.now.claim.Variable,
 		at(first.pkg, first.instr), at(first.pkg, start))
 }
