@@ -357,3 +357,37 @@ func isMadeHere(v ssa.Value) bool {
 	}
 	return false
 }
+
+// setBehindStart doubts that a variable need only be whole, where a function sets it once, behind the start of a
+// goroutine: one that reads it first may be meant to find the value.
+//
+//	go t.loop()
+//	t.origin = t.src.Origin()
+func (j *judge) setBehindStart(writes []use) {
+	first := writes[0]
+	var start *ssa.Go // before all of them
+	for instr := range ir.Instructions(first.fn) {
+		if x, ok := instr.(*ssa.Go); ok && first.pkg.IR.Flow(first.fn).Leads(x, first.instr) {
+			start = x
+		}
+	}
+	isLate := func(w use) bool {
+		store, ok := w.instr.(*ssa.Store)
+		if !ok || start == nil || w.fn != first.fn || callgraph.InLoop(store.Block()) {
+			return false
+		}
+		// A constant is a flag: something has happened.
+		_, isConst := store.Val.(*ssa.Const)
+		return !isConst && w.pkg.IR.Flow(w.fn).Leads(start, store)
+	}
+	for i, w := range writes {
+		// Of several, one is made.
+		if !isLate(w) || i > 0 && first.pkg.IR.Flow(first.fn).Leads(writes[i-1].instr, w.instr) {
+			return
+		}
+	}
+	j.doubt(place{first.pkg, first.instr}, finding.Heavy, "written first",
+		"a goroutine that reads it first finds nothing there",
+		"%s is set at %s, behind the start of a goroutine at %s, and nowhere else", j.now.claim.Variable,
+		at(first.pkg, first.instr), at(first.pkg, start))
+}
