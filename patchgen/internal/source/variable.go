@@ -306,6 +306,15 @@ func (m *Module) fieldOfMap(t *Variable) *Variable {
 	return field
 }
 
+// shortens reports whether a slice takes the place of the longer one that it is a part of: what is appended next is put
+// where the elements were.
+//
+//	x.s = x.s[:0]
+func (file *File) shortens(part *ast.SliceExpr) bool {
+	as, ok := file.Parents[part].(*ast.AssignStmt)
+	return ok && part.High != nil && !part.Slice3 && len(as.Lhs) == 1 && file.Text(as.Lhs[0]) == file.Text(part.X)
+}
+
 // MutatedInPlace reports whether elements of a slice variable are assigned
 // through it: then a copy of its header is not enough.
 func (m *Module) MutatedInPlace(t *Variable) bool {
@@ -323,6 +332,9 @@ func (m *Module) MutatedInPlace(t *Variable) bool {
 			if call, ok := a.File.Parents[sl].(*ast.CallExpr); ok && IsBuiltin(a.File, call, "append", "copy") &&
 				len(call.Args) > 0 && call.Args[0] == ast.Expr(sl) {
 				return true // append(x.s[:i], …) moves elements down in place
+			}
+			if a.File.shortens(sl) {
+				return true
 			}
 		}
 	}

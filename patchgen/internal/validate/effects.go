@@ -132,6 +132,18 @@ func isBranched(call ssa.CallInstruction) bool {
 	})
 }
 
+// hasNoRoom reports whether a slice is empty and without room, so that append makes an array of its own.
+//
+//	events := append(s.events[:0:0], s.events...)
+func hasNoRoom(v ssa.Value) bool {
+	part, ok := v.(*ssa.Slice)
+	if !ok {
+		return false
+	}
+	most, ok := part.Max.(*ssa.Const)
+	return ok && part.Low == nil && most.Int64() == 0
+}
+
 var builtinEffects = map[string][]effect{
 	"append": {{param: 0}, {param: 1}},
 	"copy":   {{param: 0, write: true}, {param: 1}},
@@ -330,7 +342,7 @@ func back(v ssa.Value) (from []ssa.Value, deeper bool) {
 		return []ssa.Value{v.Tuple}, false
 	case *ssa.Call:
 		// append(s, …) is s, perhaps with its elements in another place.
-		if b, ok := v.Call.Value.(*ssa.Builtin); ok && b.Name() == "append" {
+		if b, ok := v.Call.Value.(*ssa.Builtin); ok && b.Name() == "append" && !hasNoRoom(v.Call.Args[0]) {
 			return v.Call.Args[:1], false
 		}
 	case *ssa.UnOp:

@@ -173,6 +173,7 @@ var golden = map[string]string{
 	"mutex_captured":              "guarded all/first all/firstMu",
 	"mutex_computed_clock":        "guarded breaker.next breaker.nextMu",
 	"mutex_decided_far":           "guarded meter.n meter.nMu",
+	"mutex_emptied":               "guarded spy.events spy.eventsMu",
 	"mutex_generic":               "guarded stack.items stack.itemsMu",
 	"mutex_global":                "guarded seen seenMu",
 	"mutex_init_apart":            "guarded group.first group.firstMu",
