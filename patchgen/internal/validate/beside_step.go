@@ -1,6 +1,7 @@
 package validate
 
 import (
+	"go/types"
 	"slices"
 	"sync"
 
@@ -221,11 +222,25 @@ func (s *state) handsOn(p *session.Package, v ssa.Value, some func(ssa.Instructi
 	values := facts.Decided(v).Values
 	for instr := range ir.Instructions(v.Parent()) {
 		if s.isHandedOn(p, instr) && some(instr) &&
-			slices.ContainsFunc(instr.Operands(nil), func(v *ssa.Value) bool { return *v != nil && leadsTo(values, *v) }) {
+			slices.ContainsFunc(instr.Operands(nil), func(v *ssa.Value) bool {
+				return *v != nil && !isAnyList((*v).Type()) && leadsTo(values, *v)
+			}) {
 			return instr
 		}
 	}
 	return nil
+}
+
+// isAnyList reports whether values of a type are lists of any, as those that functions print.
+//
+//	l := p.Fork("conn#%d", id)
+func isAnyList(t types.Type) bool {
+	list, ok := t.Underlying().(*types.Slice)
+	if !ok {
+		return false
+	}
+	elem, ok := list.Elem().Underlying().(*types.Interface)
+	return ok && elem.Empty()
 }
 
 // isHandedOn reports whether an instruction hands values to others: a send, or a call of a function of the module that

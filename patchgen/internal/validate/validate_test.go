@@ -174,6 +174,7 @@ var golden = map[string]string{
 	"mutex_computed_clock":        "guarded breaker.next breaker.nextMu",
 	"mutex_decided_far":           "guarded meter.n meter.nMu",
 	"mutex_emptied":               "guarded spy.events spy.eventsMu",
+	"mutex_number_printed":        "guarded proxy.count proxy.countMu",
 	"mutex_generic":               "guarded stack.items stack.itemsMu",
 	"mutex_global":                "guarded seen seenMu",
 	"mutex_init_apart":            "guarded group.first group.firstMu",
