@@ -34,20 +34,22 @@ type trial struct {
 	flags    testflags.Flags
 	before   *campaign.Result // of the runs of the original; nil before they are made
 	measured time.Duration    // see measure; 0 until then
-	depth    Depth
-	known    []*finding.Finding // in the original
-	asked    []*finding.Finding // those that are to be patched
-	alone    bool               // no patch made so far is in the copy
-	drafts   bool               // a draft is a patch like others
-	group    []*finding.Finding // that the patch is to correct
-	left     []*finding.Finding // races beside it, with the last patch, that others of asked are for
-	others   []*finding.Finding // such races that the source shows
-	hopeless []*finding.Finding // such races for which no patch came out
-	static   []*finding.Finding // suspected in the patched source of the last campaign
-	near     []string           // packages that the patch may change, and those that import them
-	alsoFail []string           // tests of these that fail without the last patch too
-	broken   []string           // packages that import these and do not compile, without a patch
-	current  string             // the patch that is tried, for people
+	// suitesTook is how long tests of the original took, by the arguments of go test; see suiteLimit.
+	suitesTook map[string]time.Duration
+	depth      Depth
+	known      []*finding.Finding // in the original
+	asked      []*finding.Finding // those that are to be patched
+	alone      bool               // no patch made so far is in the copy
+	drafts     bool               // a draft is a patch like others
+	group      []*finding.Finding // that the patch is to correct
+	left       []*finding.Finding // races beside it, with the last patch, that others of asked are for
+	others     []*finding.Finding // such races that the source shows
+	hopeless   []*finding.Finding // such races for which no patch came out
+	static     []*finding.Finding // suspected in the patched source of the last campaign
+	near       []string           // packages that the patch may change, and those that import them
+	alsoFail   []string           // tests of these that fail without the last patch too
+	broken     []string           // packages that import these and do not compile, without a patch
+	current    string             // the patch that is tried, for people
 	// corrects reports whether the source shows that a patch corrects the cause of f, too.
 	corrects func(c patchgen.Candidate, f *finding.Finding) (bool, error)
 }

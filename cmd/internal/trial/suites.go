@@ -7,6 +7,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"time"
 
 	"golang.org/x/tools/go/packages"
 )
@@ -25,9 +26,40 @@ func (t *trial) suites(files map[string][]byte) error {
 	if len(rest) == 0 {
 		return nil // all have been run
 	}
+	args := slices.Concat([]string{"test", "-json"}, t.plan.BuildFlags, flags, rest)
+	limit, err := t.suiteLimit(args)
+	if err != nil {
+		return err
+	}
 	t.say("running all tests of the package and of those that import it")
-	_, _, err := t.compare(files, slices.Concat([]string{"test", "-json"}, t.plan.BuildFlags, flags, rest))
+	if limit > 0 {
+		args = slices.Insert(args, 1, "-timeout="+limit.String())
+	}
+	if _, _, err = t.compare(files, args); err != nil && limit > 0 {
+		return endedAfter(limit, err)
+	}
 	return err
+}
+
+// suiteLimit returns how long these tests may run with a patch: they may hang. It runs those of the original once, for
+// mostMeasured at most, and knows the time from then on. It is 0 where the user has set a timeout.
+func (t *trial) suiteLimit(args []string) (time.Duration, error) {
+	if t.flags.Timeout != 0 {
+		return 0, nil
+	}
+	key := strings.Join(args, " ")
+	if t.suitesTook[key] == 0 {
+		t.say("running all tests of the package and of those that import it, without the patch")
+		began := time.Now()
+		if _, err := t.failing(slices.Insert(slices.Clone(args), 1, "-timeout="+mostMeasured.String())); err != nil {
+			return 0, err
+		}
+		if t.suitesTook == nil {
+			t.suitesTook = map[string]time.Duration{}
+		}
+		t.suitesTook[key] = time.Since(began)
+	}
+	return max(leastLimit, limitFactor*t.suitesTook[key]).Round(time.Second), nil
 }
 
 // compare runs tests with a patch, and the failing ones without it. The error names a test that fails with the patch
