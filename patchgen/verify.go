@@ -189,7 +189,7 @@ func (v *verifier) run(ctx context.Context, a *attempt) error {
 		if isOpen && s.name == testsPass {
 			s.name = "tests fail as before"
 		}
-		if s.name != unobserved {
+		if s.name != unobserved && !slices.Contains(a.passed, s.name) { // drafts are run again
 			a.passed = append(a.passed, s.name)
 		}
 	}

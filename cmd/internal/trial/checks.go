@@ -308,14 +308,14 @@ func (t *trial) campaign(c patchgen.Candidate) error {
 		return err
 	}
 	for _, f := range after.Findings {
-		if !t.isNews(c, f) {
-			continue
-		}
-		if f.Code == finding.BlockedForEver || f.Code == finding.EndlessWait {
+		isNews := t.isNews(c, f)
+		switch {
+		case isNews && (f.Code == finding.BlockedForEver || f.Code == finding.EndlessWait):
 			return fmt.Errorf("%s, in %s", f.Title, finding.OfRuns(f.Evidence.Hits, f.Evidence.Runs))
+		case isNews:
+			open = append(open, finding.Doubt{Obligation: "beside", Weight: finding.Heavy,
+				Text: fmt.Sprintf("with the patch, the tests show %s: %s", f.Code, f.Title)})
 		}
-		open = append(open, finding.Doubt{Obligation: "beside", Weight: finding.Heavy,
-			Text: fmt.Sprintf("with the patch, the tests show %s: %s", f.Code, f.Title)})
 	}
 	// Whether failures are new, only runs without the patch can say.
 	failed := func(p campaign.PackageResult) bool { return p.Fails() || p.NotCompleted > 0 }
@@ -345,7 +345,13 @@ func (t *trial) isNews(c patchgen.Candidate, f *finding.Finding) bool {
 	return f.Status == finding.Confirmed && !f.Minor() && !f.Code.IsDataRace() && !isKnown && c.IsIn(f)
 }
 
-// races returns a doubt for each other race that a patch leaves, except for races that another patch corrects: these
+// staysOpen reports whether f is another bug on the variable of the group, in a function that the patch changes.
+func (t *trial) staysOpen(c patchgen.Candidate, f *finding.Finding) bool {
+	isOn := slices.ContainsFunc(t.group, func(g *finding.Finding) bool { return sameVariable(g.Variable, f.Variable) })
+	return isOn && !t.isBack(f) && f.Status == finding.Confirmed && !f.Minor() && !f.Code.IsDataRace() && c.IsIn(f)
+}
+
+// races returns a doubt for each other race that a patch leaves, or other bug on its variable, except for races that another patch corrects: these
 // it keeps. Runs with the patch have shown the races, or runs without it: that a race does not come again may be
 // chance.
 func (t *trial) races(c patchgen.Candidate, after []*finding.Finding) (open []finding.Doubt, err error) {
@@ -363,7 +369,13 @@ func (t *trial) races(c patchgen.Candidate, after []*finding.Finding) (open []fi
 		}
 	}
 	for _, f := range t.known {
+		isOther := t.staysOpen(c, f)
 		switch {
+		case isOther && t.hasPatch(f):
+			t.left = append(t.left, f)
+		case isOther:
+			doubt(fmt.Sprintf("it leaves %s (%s), which runs without it have shown, and for which there is no patch",
+				f.Code, f.Title))
 		case !c.IsBeside(t.group, f) || !t.alone && t.isMade(f): // or its patch is in the copy
 		case t.hasPatch(f):
 			t.left = append(t.left, f)
