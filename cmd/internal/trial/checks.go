@@ -352,8 +352,8 @@ func (t *trial) staysOpen(c patchgen.Candidate, f *finding.Finding) bool {
 }
 
 // races returns a doubt for each other race that a patch leaves, or other bug on its variable, except for those that
-// another patch corrects: these it keeps. Runs with the patch have shown the races, or runs without it: that a race does
-// not come again may be chance.
+// another patch corrects: these it keeps. Runs with the patch have shown the races, or runs without it: that a race
+// does not come again may be chance.
 func (t *trial) races(c patchgen.Candidate, after []*finding.Finding) (open []finding.Doubt, err error) {
 	t.left = nil
 	doubt := func(text string) {
