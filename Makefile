@@ -29,7 +29,8 @@ unit: clients ## the tests alone, under -race where there is a C compiler
 	else \
 		echo "make: no C compiler, so the tests run without -race" >&2; \
 	fi; \
-	set -x; GOGC=200 GORACE=atexit_sleep_ms=100 $(GO) test $$race -vet=off -timeout $(TIMEOUT) ./...
+	set -x; GOGC=200 GORACE=atexit_sleep_ms=100 $(GO) test $$race -vet=off -timeout $(TIMEOUT) ./... && \
+	{ [ -z "$$race" ] || $(GO) test -vet=off -run '^TestGrowth$$' ./analyzers/registry; }
 
 # Tests that ask for INTERLOCK_TEST_LONG have a smaller sample in make unit, which ends within a quarter of an hour on two
 # cores: fewer kills, runs and programs, no scripts of side paths, and not the programs of others that read what

@@ -49,13 +49,16 @@ func TestGrowth(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes long")
 	}
+	if underRace {
+		t.Skip("make unit runs it once more without the race detector, in whole sizes")
+	}
 	invariants.Wanted = true
 	t.Cleanup(func() { invariants.Wanted = false })
 	std := stdImporter(t)
 	for _, s := range shapes {
 		t.Run(s.name, func(t *testing.T) {
 			var worst string
-			size := s.size / slower
+			size := s.size
 			small, large := map[string]time.Duration{}, map[string]time.Duration{}
 			for range 3 { // other work on the machine adds to a figure, and takes nothing off
 				least(small, measure(t, std, s.source(size)).cost)

@@ -6,6 +6,7 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -263,6 +264,10 @@ func (o *fixOptions) read(c *call, p planner.Options) (*found, error) {
 	if err != nil {
 		return nil, err
 	}
+	if err := o.refuseOthers(known, pl.Module.Root, pl.Module.Path); err != nil {
+		pl.Module.Close()
+		return nil, err
+	}
 	// A file may hold the reports of several runs. An earlier fix says nothing of the source as it is now.
 	seen := map[string]bool{}
 	known = slices.DeleteFunc(known, func(f *finding.Finding) bool {
@@ -273,6 +278,23 @@ func (o *fixOptions) read(c *call, p planner.Options) (*found, error) {
 	r := c.newReport("fix", pl.Module.Root, pl.Module.Path)
 	r.Findings, r.Problems = slices.Clone(known), pl.Vet.Problems
 	return &found{report: r, planned: pl, known: known, done: pl.Module}, nil
+}
+
+// refuseOthers refuses the findings of another module: no file and no package of theirs is in this one.
+func (o *fixOptions) refuseOthers(known []*finding.Finding, root, path string) error {
+	for _, f := range known {
+		for _, a := range f.Accesses {
+			_, err := os.Stat(filepath.Join(root, filepath.FromSlash(a.File)))
+			if err == nil || a.Package == path || strings.HasPrefix(a.Package, path+"/") {
+				return nil
+			}
+		}
+	}
+	if len(known) == 0 || len(known[0].Accesses) == 0 {
+		return nil
+	}
+	return gocmd.Refuse(fmt.Sprintf("-from: %s is about %s, and this module is %s", o.from, known[0].Accesses[0].Package,
+		path), "run fix in the module that the findings are of")
 }
 
 // interruptedFindings is the sentence about a file that an interrupted command has written.
@@ -452,6 +474,9 @@ func (o *fixOptions) finish(c *call, r *report.Report, testsFailed bool) int {
 		c.warn("interrupted, with no finding so far")
 	case r.Interrupted:
 		c.warn("interrupted: patches may be missing")
+	case len(r.Findings) == 0 && o.from != "" && o.suspected:
+		c.warn(o.from + " has no findings, so there is nothing to patch; `interlock test -suspected -o jsonl:file` writes " +
+			"suspected ones too")
 	case len(r.Findings) == 0:
 		c.warn("no findings, so there is nothing to patch")
 	}
