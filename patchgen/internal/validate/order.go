@@ -280,12 +280,15 @@ func (s *state) sumTakes() map[*ssa.Function]classSet {
 	for len(work) > 0 {
 		fn := work[0]
 		work = work[1:]
+		var outside []acquisition // of locks that each call shares with others
+		for a := range takes[fn] {
+			if !isOfCall(fn, a.class) {
+				outside = append(outside, a)
+			}
+		}
 		for _, c := range callersOf[fn] {
 			before := len(takes[c.fn])
-			for a := range takes[fn] {
-				if isOfCall(fn, a.class) {
-					continue
-				}
+			for _, a := range outside {
 				if c.by != "" && isOwnLock(fn, a.class) {
 					a.by = c.by
 				}
