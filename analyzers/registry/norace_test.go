@@ -2,5 +2,5 @@
 
 package registry_test
 
-// underRace is whether this is the race detector's build, whose costs are not those of the passes.
+// underRace is true under the race detector. Costs under it are not those of the passes.
 const underRace = false

@@ -96,7 +96,7 @@ func (a asker) calls(name string, method *ssa.Function) bool {
 	return knowledge.Asks(a.path, name) && (m == nil || knowledge.HasAskedShape(m))
 }
 
-// callsNone reports whether the asker calls no method, whatever it is handed.
+// callsNone reports whether the asker calls no method of any value.
 func (a asker) callsNone() bool { return !a.any && a.names == "" && knowledge.AsksNothing(a.path) }
 
 func (f *found) add(list ...*ssa.Function) {

@@ -376,7 +376,7 @@ func (t *trial) races(c patchgen.Candidate, after []*finding.Finding) (open []fi
 		case isOther:
 			doubt(fmt.Sprintf("it leaves %s (%s), which runs without it have shown, and for which there is no patch",
 				f.Code, f.Title))
-		// Memory without a name may be what the variable refers to, and races no more.
+		// The variable may refer to memory without a name, which then races no more.
 		case !c.IsBeside(t.group, f) || f.Variable.IsMemory() || !t.alone && t.isMade(f): // or its patch is in the copy
 		case t.hasPatch(f):
 			t.left = append(t.left, f)

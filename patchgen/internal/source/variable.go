@@ -306,8 +306,8 @@ func (m *Module) fieldOfMap(t *Variable) *Variable {
 	return field
 }
 
-// shortens reports whether a slice takes the place of the longer one that it is a part of: what is appended next is put
-// where the elements were.
+// shortens reports whether a slice takes the place of the longer one that it is a part of: the next append overwrites
+// the elements behind it.
 //
 //	x.s = x.s[:0]
 func (file *File) shortens(part *ast.SliceExpr) bool {

@@ -249,6 +249,9 @@ type atomicsIn struct {
 // maxCallees bounds how far the steps of a function are followed into its callees.
 const maxCallees = 2
 
+// isLoad reports whether an operation of sync/atomic only reads.
+func isLoad(call *ssa.Call) bool { return strings.HasPrefix(call.Call.StaticCallee().Name(), "Load") }
+
 // isAtomicOn reports whether call is an operation of sync/atomic on the variable.
 func isAtomicOn(call *ssa.Call, t tracer) bool {
 	atomic := order.On(call, order.Atomics)

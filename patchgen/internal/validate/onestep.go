@@ -138,7 +138,7 @@ func (j *judge) torn(s *side, shared map[string]bool, all bool) tally {
 			if p.IR.InTest(fn) || isTestOf(p, fn) && s.claim.Variable.Func == "" || !s.concerns(j, p, fn) {
 				continue
 			}
-			parts, sends := s.parts(p, fn, shared), s.sends(p, fn, closed)
+			parts, sends, counted := s.parts(p, fn, shared), s.sends(p, fn, closed), s.countedIn(p, fn)
 			if !all {
 				s.apart(p, fn, slices.Concat(parts, s.bareReads(p, fn, shared)), found)
 			}
@@ -147,7 +147,7 @@ func (j *judge) torn(s *side, shared map[string]bool, all bool) tally {
 					continue
 				}
 				d := facts.Decided(a.value)
-				for _, what := range slices.Concat(s.decidesOn(p, fn, a, d, sends), s.tornFrom(p, a, d, parts, all)) {
+				for _, what := range slices.Concat(decidesOn(a, d, sends, counted), s.tornFrom(p, a, d, parts, all)) {
 					found[tallyKey{declared(p, fn), what}]++
 				}
 			}
@@ -157,8 +157,8 @@ func (j *judge) torn(s *side, shared map[string]bool, all bool) tally {
 }
 
 // decidesOn lists the sends and Adds about which the read a of the claim's variable decides from another region.
-func (s *side) decidesOn(p *session.Package, fn *ssa.Function, a part, d facts.Dependence,
-	sends []sending) (list []string) {
+func decidesOn(a part, d facts.Dependence, sends []sending,
+	counted map[ssa.Instruction]ssa.Instruction) (list []string) {
 	if !a.own {
 		return nil
 	}
@@ -167,7 +167,7 @@ func (s *side) decidesOn(p *session.Package, fn *ssa.Function, a part, d facts.D
 			list = append(list, fmt.Sprintf("tests %s and then sends on a channel that is closed elsewhere", short(a.name)))
 		}
 	}
-	for x, region := range s.countedIn(p, fn) {
+	for x, region := range counted {
 		if region != a.region && d.Controls(x.Block()) {
 			list = append(list, "tests "+short(a.name)+addsLate)
 		}

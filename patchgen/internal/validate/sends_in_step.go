@@ -3,7 +3,6 @@ package validate
 import (
 	"go/types"
 	"slices"
-	"strings"
 
 	"golang.org/x/tools/go/ssa"
 
@@ -68,7 +67,7 @@ func (s *side) countings() map[ssa.Instruction]bool {
 		for _, fn := range p.IR.Funcs {
 			for instr := range ir.Instructions(fn) {
 				call, ok := instr.(*ssa.Call)
-				if ok && isAtomicOn(call, t) && !strings.HasPrefix(call.Call.StaticCallee().Name(), "Load") {
+				if ok && isAtomicOn(call, t) && !isLoad(call) {
 					setters[ir.Outermost(fn)] = true
 				}
 			}

@@ -3,7 +3,6 @@ package validate
 import (
 	"go/constant"
 	"slices"
-	"strings"
 
 	"golang.org/x/tools/go/ssa"
 
@@ -164,7 +163,7 @@ func (s *side) fieldPart(p *session.Package, instr ssa.Instruction) (part, bool)
 		if addr = order.On(instr, order.Atomics); addr == nil {
 			return x, false
 		}
-		if x.write = !strings.HasPrefix(instr.Call.StaticCallee().Name(), "Load"); !x.write {
+		if x.write = !isLoad(instr); !x.write {
 			x.value = instr
 		}
 	}
