@@ -4,6 +4,7 @@ import (
 	_ "embed"
 	"fmt"
 	"go/ast"
+	"go/constant"
 	"go/token"
 	"slices"
 
@@ -80,11 +81,7 @@ func sections(pass *analysis.Pass, list *accesses.List, ends *endpoints.Package)
 		byFn[a.Fn] = append(byFn[a.Fn], a)
 	}
 	list.Prog.Each(pass, func(fn *ssa.Function, work *ir.Work) {
-		byPath := map[accesspath.Path][]*accesses.Access{}
-		for _, a := range byFn[fn] {
-			byPath[a.Path] = append(byPath[a.Path], a)
-		}
-		f := finder{list.Prog.Flow(fn), byPath, work}
+		f := newFinder(list.Prog.Flow(fn), byFn[fn], work)
 		for _, st := range byFn[fn] {
 			// The maker of an object has no need of atomics before others know of it.
 			atomic := st.Mode == finding.AtomicWrite
@@ -107,7 +104,35 @@ func sections(pass *analysis.Pass, list *accesses.List, ends *endpoints.Package)
 type finder struct {
 	flow   *ir.Flow
 	byPath map[accesspath.Path][]*accesses.Access
+	loads  map[cell][]*accesses.Access
 	work   *ir.Work
+}
+
+// cell is a variable, or an entry of a map, that is accessed plainly or atomically.
+type cell struct {
+	path   accesspath.Path
+	isMap  bool
+	key    any // of a map access: a constant, or a value of the function
+	atomic bool
+}
+
+func cellOf(a *accesses.Access) cell {
+	var key any = a.Index
+	if c, ok := a.Index.(*ssa.Const); ok {
+		key = struct{ constant.Value }{c.Value}
+	}
+	return cell{a.Path, a.Map, key, a.Atomic()}
+}
+
+func newFinder(flow *ir.Flow, all []*accesses.Access, work *ir.Work) finder {
+	f := finder{flow, map[accesspath.Path][]*accesses.Access{}, map[cell][]*accesses.Access{}, work}
+	for _, a := range all {
+		f.byPath[a.Path] = append(f.byPath[a.Path], a)
+		if a.Value != nil && (a.Mode == finding.Read || a.Mode == finding.AtomicRead) {
+			f.loads[cellOf(a)] = append(f.loads[cellOf(a)], a)
+		}
+	}
+	return f
 }
 
 // sectionTo finds the section that ends at the store st, if there is one.
@@ -119,9 +144,10 @@ func (f *finder) sectionTo(st *accesses.Access) (section, bool) {
 	case st.Mode != finding.Write && st.Mode != finding.AtomicWrite || st.Value == nil:
 		return section{}, false
 	}
-	f.work.Spend(len(f.byPath[st.Path]))
-	for _, ld := range f.byPath[st.Path] {
-		if !sameVariable(ld, st) || !f.flow.Precedes(ld.Instr, st.Instr) {
+	loads := f.loads[cellOf(st)]
+	f.work.Spend(len(loads))
+	for _, ld := range loads {
+		if !f.flow.Precedes(ld.Instr, st.Instr) {
 			continue
 		}
 		s := section{load: ld, store: st, drains: drains(ld, st)}
@@ -137,21 +163,6 @@ func (f *finder) sectionTo(st *accesses.Access) (section, bool) {
 		}
 	}
 	return section{}, false
-}
-
-// sameVariable reports whether ld reads the variable that st writes: both plainly, or both atomically.
-func sameVariable(ld, st *accesses.Access) bool {
-	reads := ld.Mode == finding.Read && st.Mode == finding.Write ||
-		ld.Mode == finding.AtomicRead && st.Mode == finding.AtomicWrite
-	return reads && ld.Value != nil && ld.Path == st.Path && ld.Map == st.Map && sameKey(ld.Index, st.Index)
-}
-
-func sameKey(a, b ssa.Value) bool {
-	if ca, ok := a.(*ssa.Const); ok {
-		cb, ok := b.(*ssa.Const)
-		return ok && ca.Value == cb.Value
-	}
-	return a == b
 }
 
 // drains reports whether st sets an atomic to zero that ld has loaded for more than to decide about it.

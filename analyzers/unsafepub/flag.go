@@ -20,7 +20,7 @@ func (c *checker) findRunFlag(v *accesses.Variable) *race {
 		return nil
 	}
 	for _, a := range plainWrites(v) {
-		if !isBool(a.Value) || !c.isOpen(a) || !startsGoroutine(a) {
+		if !isBool(a.Value) || !c.isOpen(a) || !c.startsGoroutine(a) {
 			continue
 		}
 		for _, b := range v.Accesses {
@@ -52,9 +52,9 @@ func (c *checker) isOpen(a *accesses.Access) bool {
 }
 
 // startsGoroutine reports whether a goroutine is started on the object of a after a.
-func startsGoroutine(a *accesses.Access) bool {
+func (c *checker) startsGoroutine(a *accesses.Access) bool {
 	found := false
-	accesses.Reached(a.Instr, func(instr ssa.Instruction) bool {
+	c.list.Prog.Flow(a.Fn).Reached(a.Instr, func(instr ssa.Instruction) bool {
 		if start, ok := instr.(*ssa.Go); ok {
 			for _, arg := range goArgs(start) {
 				found = found || accesspath.Of(arg).Root == a.Path.Root

@@ -15,7 +15,7 @@ import (
 // and code that does not run in that goroutine reads the field.
 func (c *checker) publication(v *accesses.Variable) *race {
 	for _, a := range plainWrites(v) {
-		if !c.startsWith(a) || !makesReference(a.Value) || signals(a.Instr) || !c.onlyWrite(v, a) {
+		if !c.startsWith(a) || !makesReference(a.Value) || c.signals(a.Instr) || !c.onlyWrite(v, a) {
 			continue
 		}
 		for _, b := range v.Accesses {
@@ -81,9 +81,9 @@ func (c *checker) elsewhere(a, b *accesses.Access) bool {
 
 // signals reports whether the function signals others after from: it
 // sends, closes, unlocks, or calls code that may.
-func signals(from ssa.Instruction) bool {
+func (c *checker) signals(from ssa.Instruction) bool {
 	found := false
-	accesses.Reached(from, func(instr ssa.Instruction) bool {
+	c.list.Prog.Flow(from.Parent()).Reached(from, func(instr ssa.Instruction) bool {
 		switch instr := instr.(type) {
 		case *ssa.Send:
 			found = true

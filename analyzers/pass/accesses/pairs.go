@@ -286,26 +286,3 @@ func (a *Access) Exclusive() bool {
 func (l *List) Leads(from, to ssa.Instruction) bool {
 	return l.Prog.Flow(from.Parent()).Leads(from, to)
 }
-
-// Reached lists the blocks and instructions that control may reach after
-// instruction from within its function, in no order, until visit says stop
-// for a way by returning false.
-func Reached(from ssa.Instruction, visit func(ssa.Instruction) bool) {
-	seen := map[*ssa.BasicBlock]bool{}
-	var walk func(b *ssa.BasicBlock, instrs []ssa.Instruction)
-	walk = func(b *ssa.BasicBlock, instrs []ssa.Instruction) {
-		for _, instr := range instrs {
-			if !visit(instr) {
-				return
-			}
-		}
-		for _, s := range b.Succs {
-			if !seen[s] {
-				seen[s] = true
-				walk(s, s.Instrs)
-			}
-		}
-	}
-	b := from.Block()
-	walk(b, b.Instrs[slices.Index(b.Instrs, from)+1:])
-}

@@ -44,6 +44,7 @@ type Outcome struct {
 type function struct {
 	fn       *ssa.Function
 	events   []*event
+	order    map[*event]int // in events
 	byName   map[accesspath.Name][]*event
 	outcomes map[ssa.Value][]*event // results of reads
 	branches []*branch
@@ -110,8 +111,9 @@ func (c *checker) factsOf(fn *ssa.Function) *function {
 	}
 	f := &function{fn: fn, events: c.events(fn), byName: map[accesspath.Name][]*event{},
 		outcomes: map[ssa.Value][]*event{},
-		flow:     c.list.Prog.Flow(fn), changed: map[cell]bool{}, hit: map[*event]asking{}}
-	for _, e := range f.events {
+		flow:     c.list.Prog.Flow(fn), changed: map[cell]bool{}, hit: map[*event]asking{}, order: map[*event]int{}}
+	for i, e := range f.events {
+		f.order[e] = i
 		f.byName[e.name] = append(f.byName[e.name], e)
 		if e.op.writes() {
 			f.changed[cell{e.name, e.inMap}] = true

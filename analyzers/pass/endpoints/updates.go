@@ -1,6 +1,7 @@
 package endpoints
 
 import (
+	"cmp"
 	"go/ast"
 	"go/token"
 	"slices"
@@ -39,7 +40,7 @@ func (p *Package) Updates(fn *ssa.Function) []Update {
 		if u.op == read || u.op == swap || u.value == nil || u.owner != ownership.Shared || u.rechecked {
 			continue
 		}
-		for _, t := range f.byName[u.name] {
+		for _, t := range f.copiedTo(u) {
 			if !f.updates(t, u) || c.versioned(f, t, u) {
 				continue
 			}
@@ -49,6 +50,19 @@ func (p *Package) Updates(fn *ssa.Function) []Update {
 			}
 		}
 	}
+	return list
+}
+
+// copiedTo lists the events whose value itself is part of the one that u stores,
+// not an answer to a question about it, in the order of the function's events.
+func (f *function) copiedTo(u *event) []*event {
+	var list []*event
+	for t, o := range f.testsBehind(u.value) {
+		if t.name == u.name && o.Sense == 0 && !o.Compares && !o.Length && !o.Inside {
+			list = append(list, t)
+		}
+	}
+	slices.SortFunc(list, func(a, b *event) int { return cmp.Compare(f.order[a], f.order[b]) })
 	return list
 }
 
@@ -67,9 +81,7 @@ func (f *function) updates(t, u *event) bool {
 	if g := gapBetween(t, u); g != atomics && (g != released || !releasesGuard(t, u)) {
 		return false
 	}
-	// The value itself is part of the stored one, not an answer to a question about it.
-	found, ok := f.testsBehind(u.value)[t]
-	return ok && found.Sense == 0 && !found.Compares && !found.Length && !found.Inside && f.recheck(u) == nil
+	return f.recheck(u) == nil
 }
 
 // sameCell reports whether both access the same variable, or the same entry of

@@ -164,7 +164,7 @@ func (b *body) nextEvents(e *event, limit int) []*event {
 // following lists the events that are wanted which control may come to next from e.
 func (b *body) following(e *event, limit int, wanted func(*event) bool) []*event {
 	var found []*event
-	accesses.Reached(e.at, func(instr ssa.Instruction) bool {
+	b.flow.Reached(e.at, func(instr ssa.Instruction) bool {
 		b.work.Spend(1)
 		v, ok := instr.(ssa.Value)
 		stop := ok && e.path.Uses(v) // in a loop: from here on the path leads to another object
@@ -248,7 +248,7 @@ func (b *body) isFirst(fn *ssa.Function, e *event) bool {
 	}
 	start := fn.Blocks[0].Instrs[0]
 	if look(start) {
-		accesses.Reached(start, look)
+		b.flow.Reached(start, look)
 	}
 	return found
 }
@@ -257,7 +257,7 @@ func (b *body) isFirst(fn *ssa.Function, e *event) bool {
 // access of the variable.
 func (b *body) isLast(e *event) bool {
 	found := false
-	accesses.Reached(e.at, func(instr ssa.Instruction) bool {
+	b.flow.Reached(e.at, func(instr ssa.Instruction) bool {
 		if _, ok := instr.(*ssa.Return); ok {
 			found = true
 		}

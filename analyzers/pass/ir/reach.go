@@ -74,6 +74,29 @@ func (f *Flow) Precedes(a, b ssa.Instruction) bool {
 	return a.Block().Dominates(b.Block())
 }
 
+// Reached lists the instructions that control may reach after instruction from
+// within its function, in no order, until visit says stop for a way by
+// returning false.
+func (f *Flow) Reached(from ssa.Instruction, visit func(ssa.Instruction) bool) {
+	seen := map[*ssa.BasicBlock]bool{}
+	var walk func(b *ssa.BasicBlock, instrs []ssa.Instruction)
+	walk = func(b *ssa.BasicBlock, instrs []ssa.Instruction) {
+		for _, instr := range instrs {
+			if !visit(instr) {
+				return
+			}
+		}
+		for _, s := range b.Succs {
+			if !seen[s] {
+				seen[s] = true
+				walk(s, s.Instrs)
+			}
+		}
+	}
+	b := from.Block()
+	walk(b, b.Instrs[f.Index(from)+1:])
+}
+
 // closure returns for each block those that control may reach from its end, as
 // sets of bits. The blocks of a loop reach the same ones, so each strongly
 // connected component (Tarjan, 1972) has one set, made of those of the
