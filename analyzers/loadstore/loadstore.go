@@ -102,10 +102,16 @@ func sections(pass *analysis.Pass, list *accesses.List, ends *endpoints.Package)
 
 // finder looks for the sections of one function.
 type finder struct {
-	flow   *ir.Flow
-	byPath map[accesspath.Path][]*accesses.Access
-	loads  map[cell][]*accesses.Access
-	work   *ir.Work
+	flow  *ir.Flow
+	loads map[cell][]*accesses.Access
+	under map[underLock][]*accesses.Access
+	work  *ir.Work
+}
+
+// underLock is a variable in one critical section.
+type underLock struct {
+	path, lock accesspath.Path
+	since      ssa.Instruction
 }
 
 // cell is a variable, or an entry of a map, that is accessed plainly or atomically.
@@ -125,11 +131,14 @@ func cellOf(a *accesses.Access) cell {
 }
 
 func newFinder(flow *ir.Flow, all []*accesses.Access, work *ir.Work) finder {
-	f := finder{flow, map[accesspath.Path][]*accesses.Access{}, map[cell][]*accesses.Access{}, work}
+	f := finder{flow, map[cell][]*accesses.Access{}, map[underLock][]*accesses.Access{}, work}
 	for _, a := range all {
-		f.byPath[a.Path] = append(f.byPath[a.Path], a)
 		if a.Value != nil && (a.Mode == finding.Read || a.Mode == finding.AtomicRead) {
 			f.loads[cellOf(a)] = append(f.loads[cellOf(a)], a)
+		}
+		for _, h := range a.Locks.Held() {
+			in := underLock{a.Path, h.Path, h.Since}
+			f.under[in] = append(f.under[in], a)
 		}
 	}
 	return f
@@ -207,13 +216,11 @@ func splitLock(ld, st *accesses.Access) bool {
 // checkedAgain reports whether the variable is read once more under the lock of
 // the store, as optimistic code does before it writes.
 func (f *finder) checkedAgain(st *accesses.Access) bool {
-	f.work.Spend(len(f.byPath[st.Path]))
-	for _, a := range f.byPath[st.Path] {
-		if a == st || !f.flow.Precedes(a.Instr, st.Instr) {
-			continue
-		}
-		for _, h := range a.Locks.Held() {
-			if again, held := st.Locks.Has(h.Path); held && again.Since == h.Since {
+	for _, h := range st.Locks.Held() {
+		section := f.under[underLock{st.Path, h.Path, h.Since}]
+		f.work.Spend(len(section))
+		for _, a := range section {
+			if a != st && f.flow.Precedes(a.Instr, st.Instr) {
 				return true
 			}
 		}

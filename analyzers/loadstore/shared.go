@@ -331,14 +331,14 @@ func (c *checker) otherGoroutine(st *accesses.Access) *accesses.Access {
 	mine := c.list.Graph.Roles(st.Fn)
 	return c.findConflict(st, func(a *accesses.Access) bool {
 		theirs := c.list.Graph.Roles(a.Fn)
-		if theirs.Unknown || mine.Unknown || !a.Writes() || !c.list.Parallel(a, st) {
+		if theirs.Unknown || mine.Unknown || !a.Writes() {
 			return false
 		}
 		single, other := mine.Single(), theirs.Single()
 		if single == other || !mine.API && single == nil || !theirs.API && other == nil {
 			return false
 		}
-		return startedOn(single, st) || startedOn(other, a)
+		return (startedOn(single, st) || startedOn(other, a)) && c.list.Parallel(a, st)
 	})
 }
 
