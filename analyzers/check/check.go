@@ -54,7 +54,7 @@ type Reporter struct {
 // requires are the passes that run reads. Its result is a [*Result].
 func New(name string, code finding.Code, source string, run func(*analysis.Pass, *Reporter),
 	requires ...*analysis.Analyzer) *analysis.Analyzer {
-	return &analysis.Analyzer{
+	a := &analysis.Analyzer{
 		Name:       name,
 		Doc:        Help(source),
 		URL:        code.Page(),
@@ -68,17 +68,17 @@ func New(name string, code finding.Code, source string, run func(*analysis.Pass,
 			return r.result, nil
 		},
 	}
+	a.Flags.Bool(PossibleFlag, false, "report findings too that are no more than possible")
+	return a
 }
+
+// PossibleFlag is the flag of a check by which drivers that show people its diagnostics show those of possible findings
+// too, such as go vet -vettool=interlock -guardedby.possible. The check itself reports all that it suspects.
+const PossibleFlag = "possible"
 
 // WithFacts returns the check a, which exports and imports facts of these types.
 func WithFacts(a *analysis.Analyzer, facts ...analysis.Fact) *analysis.Analyzer {
 	a.FactTypes = facts
-	return a
-}
-
-// WithHints returns the check a with the flag [HintsFlag], which has usage as its help.
-func WithHints(a *analysis.Analyzer, usage string) *analysis.Analyzer {
-	a.Flags.Bool(HintsFlag, false, usage)
 	return a
 }
 
@@ -210,7 +210,7 @@ func (r *Reporter) ReportAt(f *finding.Finding, at token.Pos, notes ...Note) {
 		return
 	}
 	whole := r.addWithoutExpr(f)
-	if !f.Minor() || f.Level == finding.Hint && r.showsHints() {
+	if f.Status != finding.Lead {
 		r.printDiagnostic(d, whole)
 	}
 }
@@ -238,15 +238,6 @@ func (r *Reporter) addWithoutExpr(f *finding.Finding) *finding.Finding {
 // sameSide reports whether two accesses are the same operation on the same variable.
 func sameSide(a, b finding.Access) bool {
 	return a.Position == b.Position && a.Mode == b.Mode && a.Expr == b.Expr
-}
-
-// HintsFlag is the flag by which a check with hints reports them as diagnostics too, for people that run the
-// check by another driver.
-const HintsFlag = "hints"
-
-func (r *Reporter) showsHints() bool {
-	f := r.pass.Analyzer.Flags.Lookup(HintsFlag)
-	return f != nil && f.Value.String() == "true"
 }
 
 // Help makes a check's help from its doc.go: the package comment, which holds

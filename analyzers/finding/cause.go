@@ -53,7 +53,7 @@ func Causes(findings []*Finding) [][]*Finding {
 	return groups
 }
 
-// Proof is the rank of f by how well it is proven, the best first; hints and leads come last.
+// Proof is the rank of f by how well it is proven, the best first; those of [Finding.Minor] come last.
 func (f *Finding) Proof() int {
 	if f.Minor() {
 		return 3

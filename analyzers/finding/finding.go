@@ -27,12 +27,15 @@ const (
 	Confirmed Status = "confirmed"
 )
 
-// Level is the weight of a finding; empty for a bug to be fixed.
+// Level is how much a suspected finding is worth, by the measured truth of its class; it says nothing about others.
 type Level string
 
-// Hint is the level of code that is worth a look, but likely meant. Hints are shown on request only, and do not
-// fail a check.
-const Hint Level = "hint"
+const (
+	// Likely: about nine in ten of the class are true. It is the level of findings without one.
+	Likely Level = ""
+	// Possible: at least half of the class are true. Such findings are shown on request only, and do not fail a check.
+	Possible Level = "possible"
+)
 
 // Mode is the kind of one access: to memory, or in findings about
 // synchronisation to a lock, channel or WaitGroup.
@@ -88,7 +91,8 @@ type Finding struct {
 	ID      string `json:"id"`      // see [Finding.ComputeID]
 	Code    Code   `json:"code"`
 	Status  Status `json:"status"`
-	Level   Level  `json:"level,omitempty"`   // empty, or "hint"
+	Level   Level  `json:"level,omitempty"`   // of a suspected finding: empty (likely), or "possible"
+	Class   string `json:"class,omitempty"`   // code and kind of evidence: findings of one class are true equally often
 	Title   string `json:"title"`             // one line: the fault and the variable
 	Message string `json:"message,omitempty"` // a few sentences: why, and how it can go wrong
 
@@ -140,8 +144,20 @@ type End struct {
 	Interrupted bool `json:"interrupted,omitempty"`
 }
 
-// Minor reports whether f is shown on request only, and fails no build: a hint or a lead.
-func (f *Finding) Minor() bool { return f.Level == Hint || f.Status == Lead }
+// Minor reports whether f is shown on request only, and fails no build: it is a lead, or suspected and no more than
+// possible.
+func (f *Finding) Minor() bool {
+	return f.Status == Lead || f.Status == Suspected && f.Level == Possible
+}
+
+// Standing returns how far f has been proven, in one word for people: its status, or the level of a suspected finding
+// that is shown on request only.
+func (f *Finding) Standing() string {
+	if f.Status == Suspected && f.Level != Likely {
+		return string(f.Level)
+	}
+	return string(f.Status)
+}
 
 // Places lists the places of f: its accesses, and the steps of a cycle of locks.
 func (f *Finding) Places() (all []Position) {
@@ -424,7 +440,7 @@ func (f *Finding) Validate() error {
 		return fmt.Errorf("finding: unknown code %q", f.Code)
 	case !slices.Contains([]Status{Lead, Suspected, Predicted, Confirmed}, f.Status):
 		return fmt.Errorf("finding: unknown status %q", f.Status)
-	case f.Level != "" && f.Level != Hint:
+	case f.Level != Likely && f.Level != Possible:
 		return fmt.Errorf("finding: unknown level %q", f.Level)
 	case f.Title == "":
 		return errors.New("finding: no title")

@@ -51,7 +51,7 @@ type plugin struct{ settings Settings }
 // BuildAnalyzers implements [register.LinterPlugin].
 func (p plugin) BuildAnalyzers() ([]*analysis.Analyzer, error) {
 	directives.Nolint = false // golangci-lint obeys its comments itself
-	all := registry.Analyzers()
+	all := registry.Shown(nil, nil)
 	if p.settings.Fixes {
 		all = quickfix.Checks(nil)
 	}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/interlock-go/interlock/analyzers/check"
 	"github.com/interlock-go/interlock/analyzers/finding"
+	"github.com/interlock-go/interlock/analyzers/levels"
 	"github.com/interlock-go/interlock/analyzers/pass/accesses"
 	"github.com/interlock-go/interlock/analyzers/pass/guards"
 )
@@ -39,6 +40,9 @@ func report(list *accesses.List, r *check.Reporter, l guards.Suspect) {
 	}
 	if l.Lead {
 		f.Status = finding.Lead
+	}
+	if l.Writers {
+		f.Class = string(finding.Unguarded) + levels.Writers
 	}
 	r.Report(f, a.Expr, b.Expr, fmt.Sprintf("%s here with %s held", b.Verb(), l.Lock), check.Spots(l.All...))
 }

@@ -2,6 +2,7 @@ package registry_test
 
 import (
 	"bytes"
+	"cmp"
 	"flag"
 	"fmt"
 	"os"
@@ -9,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/interlock-go/interlock/analyzers/finding"
+	"github.com/interlock-go/interlock/analyzers/levels"
 	"github.com/interlock-go/interlock/analyzers/registry"
 )
 
@@ -24,19 +26,38 @@ func TestChecksPageIsFresh(t *testing.T) {
 	compare(t, page, checksPage(t))
 }
 
-// The table of codes in docs/findings.md is made from the codes and the checks.
-func TestCodesTableIsFresh(t *testing.T) {
+// The tables in docs/findings.md are made from the codes and the checks, and from the readings of classes.
+func TestTablesAreFresh(t *testing.T) {
 	got, err := os.ReadFile(findings)
 	if err != nil {
 		t.Fatal(err)
 	}
 	const begin, end = "<!-- go test ./analyzers/registry -update writes this table -->\n", "<!-- end of the table -->\n"
-	head, rest, ok := strings.Cut(string(got), begin)
-	_, tail, ends := strings.Cut(rest, end)
-	if !ok || !ends {
-		t.Fatalf("%s has no table between the lines\n%s%s", findings, begin, end)
+	var want strings.Builder
+	rest := string(got)
+	for _, table := range []string{classesTable(), codesTable()} {
+		head, behind, ok := strings.Cut(rest, begin)
+		_, tail, ends := strings.Cut(behind, end)
+		if !ok || !ends {
+			t.Fatalf("%s lacks a table between the lines\n%s%s", findings, begin, end)
+		}
+		want.WriteString(head + begin + table + end)
+		rest = tail
 	}
-	compare(t, findings, []byte(head+begin+codesTable()+end+tail))
+	compare(t, findings, []byte(want.String()+rest))
+}
+
+// classesTable lists the classes of findings with the verdicts of their readers.
+func classesTable() string {
+	var b strings.Builder
+	b.WriteString("\n| class | level | true | interval | by construction |\n|---|---|---|---|---|\n")
+	for _, c := range levels.Classes() {
+		low, high := c.Interval()
+		fmt.Fprintf(&b, "| %s | %s | %d of %d | %.0f to %.0f %% | %s |\n", c.Name, c.Level(), c.True, c.Read,
+			100*low, 100*high, cmp.Or(c.Construction, "-"))
+	}
+	b.WriteString("\n")
+	return b.String()
 }
 
 // compare checks that the file holds want, or writes it with -update.

@@ -38,10 +38,9 @@
 // several cases of a select, and all its other sides need the lock of the
 // same object first.
 //
-// I/O under a lock, such as a write to a connection, is a hint: goroutines that
+// I/O under a lock, such as a write to a connection, is a lead: goroutines that
 // need the lock wait for as long as the other end takes, but then go on, and the
-// lock may be there to order the writes. Hints are printed with the flag -hints,
-// and do not fail the check.
+// lock may be there to order the writes.
 //
 // The lock may be that of the function which calls the one that waits, for an object that it calls it on. Where a
 // goroutine that is waited for takes the lock on some ways only, that is a lead.

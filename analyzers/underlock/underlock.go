@@ -23,9 +23,7 @@ import (
 var doc string
 
 // Analyzer reports waiting under a lock for a goroutine that needs it.
-var Analyzer = check.WithHints(check.New("underlock", finding.WaitUnderLock, doc, run, syncops.Analyzer,
-	waits.Analyzer),
-	"report I/O under a lock, too")
+var Analyzer = check.New("underlock", finding.WaitUnderLock, doc, run, syncops.Analyzer, waits.Analyzer)
 
 func run(pass *analysis.Pass, r *check.Reporter) {
 	c := &checker{pass.ResultOf[syncops.Analyzer].(*syncops.List), r}
@@ -38,7 +36,7 @@ func run(pass *analysis.Pass, r *check.Reporter) {
 	}
 	c.underCallers(left)
 	c.callbacks()
-	c.reportHints()
+	c.reportOutside()
 	r.ReportWaits(pass.ResultOf[waits.Analyzer].(*waits.Result))
 }
 

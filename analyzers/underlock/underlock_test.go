@@ -7,6 +7,7 @@ import (
 
 	"github.com/interlock-go/interlock/analyzers/check"
 	"github.com/interlock-go/interlock/analyzers/finding"
+	"github.com/interlock-go/interlock/analyzers/levels"
 	"github.com/interlock-go/interlock/analyzers/underlock"
 )
 
@@ -16,17 +17,13 @@ func Test(t *testing.T) {
 		"cross", "crossuse", "scopes")
 }
 
-// Hints are diagnostics on request only, and findings of their own level.
-func TestHints(t *testing.T) {
-	if err := underlock.Analyzer.Flags.Set(check.HintsFlag, "true"); err != nil {
-		t.Fatal(err)
-	}
-	defer underlock.Analyzer.Flags.Set(check.HintsFlag, "false")
-	for _, r := range analysistest.Run(t, analysistest.TestData(), underlock.Analyzer, "hints") {
+// A wait for the outside is of a class of its own, which makes it a lead.
+func TestOutside(t *testing.T) {
+	for _, r := range analysistest.Run(t, analysistest.TestData(), underlock.Analyzer, "outside") {
 		findings := r.Result.(*check.Result).Findings
 		for _, f := range findings {
-			if f.Level != finding.Hint {
-				t.Errorf("%s is no hint", f.Title)
+			if levels.Graded(f).Status != finding.Lead {
+				t.Errorf("%s is no lead", f.Title)
 			}
 		}
 		if len(findings) != 3 {

@@ -18,6 +18,7 @@ import (
 
 	"github.com/interlock-go/interlock/analyzers/check"
 	"github.com/interlock-go/interlock/analyzers/finding"
+	"github.com/interlock-go/interlock/analyzers/levels"
 	"github.com/interlock-go/interlock/analyzers/registry"
 	"github.com/interlock-go/interlock/analyzers/resident"
 	"github.com/interlock-go/interlock/patchgen"
@@ -43,21 +44,10 @@ func Checks(withheld func(string)) []*analysis.Analyzer {
 			return s.fixes, nil
 		},
 	}
-	var all []*analysis.Analyzer
-	for _, a := range registry.Analyzers() {
-		all = append(all, &analysis.Analyzer{
-			Name: a.Name, Doc: a.Doc, URL: a.URL, Flags: a.Flags, Requires: []*analysis.Analyzer{a, patches},
-			Run: func(pass *analysis.Pass) (any, error) {
-				made := pass.ResultOf[patches].(fixes)
-				for _, r := range pass.ResultOf[a].(*check.Result).Reported {
-					r.Diagnostic.SuggestedFixes = made[r.Finding]
-					pass.Report(r.Diagnostic)
-				}
-				return nil, nil
-			},
+	return registry.Shown([]*analysis.Analyzer{patches},
+		func(pass *analysis.Pass, f *finding.Finding) []analysis.SuggestedFix {
+			return pass.ResultOf[patches].(fixes)[f]
 		})
-	}
-	return all
 }
 
 // suggester makes the patches of one package.
@@ -75,8 +65,8 @@ func (s *suggester) run(ctx context.Context) {
 	for _, a := range registry.Analyzers() {
 		found = append(found, s.pass.ResultOf[a].(*check.Result).Findings...)
 	}
-	// What is probably meant is not corrected behind anybody's back, nor what nobody is shown.
-	found = slices.DeleteFunc(found, (*finding.Finding).Minor)
+	// A finding that may well be false is not corrected behind anybody's back, nor one that nobody is shown.
+	found = slices.DeleteFunc(found, func(f *finding.Finding) bool { return levels.Graded(f).Minor() })
 	if len(found) == 0 {
 		return
 	}

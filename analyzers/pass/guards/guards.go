@@ -44,6 +44,8 @@ type Suspect struct {
 	// Lead: code that sets the variable up, or makes its object as new, may well come before all else; or nothing shows
 	// that one of the two is ever called; or all calls of the function that the package shows hold the lock.
 	Lead bool
+	// Writers: several functions write the variable, all of them with the guard, so that it changes while it is in use.
+	Writers bool
 }
 
 func (l Suspect) holdsOther() bool {
@@ -172,10 +174,22 @@ func (c *checker) suspect(v *accesses.Variable, g *guard, unprotected []*accesse
 		}
 		if q.b = c.otherSide(q); q.b != nil {
 			return Suspect{Variable: v, Lock: g.text, Without: a, With: q.b, All: unprotected, Count: g.count,
-				Lead: doubtful.Holds(q)}, true
+				Lead: doubtful.Holds(q), Writers: g.hasWriters()}, true
 		}
 	}
 	return Suspect{}, false
+}
+
+// hasWriters reports whether several functions write the variable, all of them with the guard.
+func (g *guard) hasWriters() bool {
+	writes := func(a *accesses.Access) bool { return a.Writes() }
+	writers := map[*ssa.Function]bool{}
+	for _, a := range g.with {
+		if a.Writes() {
+			writers[ir.Outermost(a.Fn)] = true
+		}
+	}
+	return len(writers) > 1 && !slices.ContainsFunc(g.without, writes)
 }
 
 func (c *checker) annotated(v *accesses.Variable) bool {

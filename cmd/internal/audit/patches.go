@@ -93,7 +93,7 @@ func (a *Audit) recall(group []*finding.Finding, depth trial.Depth) bool {
 func patchable(findings []*finding.Finding) (all []*finding.Finding) {
 	for _, status := range []finding.Status{finding.Confirmed, finding.Predicted, finding.Suspected} {
 		for _, f := range findings {
-			if f.Status == status && f.Level != finding.Hint && (status != finding.Suspected || trial.StandsInSource(f)) {
+			if f.Status == status && (status != finding.Suspected || trial.StandsInSource(f)) {
 				all = append(all, f)
 			}
 		}

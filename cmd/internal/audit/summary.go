@@ -103,7 +103,7 @@ func (s *summary) findings() {
 		if s.r.Earlier != nil && s.r.Earlier.New[f.ID] {
 			isNew = "new"
 		}
-		s.line("| %s | %s | %s | %s | %s | %s |", isNew, cmp.Or(string(f.Level), string(f.Status)), f.Code, cell(place),
+		s.line("| %s | %s | %s | %s | %s | %s |", isNew, f.Standing(), f.Code, cell(place),
 			title, s.patchOf(f))
 	}
 }

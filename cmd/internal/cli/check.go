@@ -33,16 +33,16 @@ type checkOptions struct {
 	reportFlags
 	acceptFlags
 	planFlags
-	hints bool
-	leads bool
-	tests bool
+	possible bool
+	leads    bool
+	tests    bool
 }
 
 func (o *checkOptions) declare(fs *flag.FlagSet) {
 	o.reportFlags.declare(fs)
-	fs.BoolVar(&o.hints, "hints", false, "report hints as well, which are worth a look but probably intended; "+
-		"they do not\naffect the exit code")
-	fs.BoolVar(&o.leads, "leads", false, "report leads as well, which come from rules that are too often wrong;\n"+
+	fs.BoolVar(&o.possible, "possible", false, "report findings of classes of which at least half were true as well;\n"+
+		"they do not affect the exit code")
+	fs.BoolVar(&o.leads, "leads", false, "report leads as well, which are false more often than true;\n"+
 		"runs under the monitor try them first, and they do not affect the exit code")
 	fs.BoolVar(&o.tests, "tests", true, "report findings in test files as well; -tests=false leaves them out")
 	o.acceptFlags.declare(fs, finding.Suspected)
@@ -57,7 +57,7 @@ func (o *checkOptions) run(c *call) int {
 	if err != nil {
 		return c.failed(err)
 	}
-	p.Hints, p.Leads, p.Programs, p.Sources = o.hints, o.leads, true, atomicsets.Sources{}
+	p.Leads, p.Programs, p.Sources = o.leads, true, atomicsets.Sources{}
 	res, err := planner.Check(c.ctx, p)
 	c.progress.Clear()
 	if err != nil {
@@ -66,7 +66,14 @@ func (o *checkOptions) run(c *call) int {
 	if !o.tests {
 		res.Findings = slices.DeleteFunc(res.Findings, inTests)
 	}
+	hidden := 0
+	if !o.possible {
+		all := len(res.Findings)
+		res.Findings = slices.DeleteFunc(res.Findings, func(f *finding.Finding) bool { return f.Level == finding.Possible })
+		hidden = all - len(res.Findings)
+	}
 	r := c.newReport("check", res.Root, res.Path)
+	r.Hidden = hidden
 	r.Findings, r.Problems, r.GaveUp, r.LeftOut = res.Findings, res.Problems, res.GaveUp, res.LeftOut
 	if o.newFrom == "" { // else nobody has asked about the rest
 		r.Unused = res.Unused

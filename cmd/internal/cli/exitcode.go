@@ -70,7 +70,7 @@ var exitCodes = []exitCode{
 	{exitFindings, "something fails the build, such as a finding or a failed test",
 		"the table by command says what. A test has failed if it failed in a run without noise, with the monitor or " +
 			"without it, or if `go test` refuses to run its package because `go vet` finds a fault. Tests that fail only " +
-			"under noise count with `-fail-on=confirmed,noise`. Accepted findings, hints and leads do not count"},
+			"under noise count with `-fail-on=confirmed,noise`. Accepted findings, possible ones and leads do not count"},
 	{exitUsage, "wrong usage or configuration; there is no result",
 		"a fault in the flags, in a file that they name, or in a file of settings, baseline or sections; a folder without " +
 			"a module; for `sections refine`, an oracle that cannot be used; for `init`, a file that is there already"},

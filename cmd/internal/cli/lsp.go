@@ -66,7 +66,7 @@ func (t table) checkSettings(root string) (r lsp.Repository, err error) {
 	}
 	set := flag.NewFlagSet("check", flag.ContinueOnError)
 	set.StringVar(&r.Tags, "tags", "", "")
-	set.BoolVar(&r.Hints, "hints", false, "")
+	set.BoolVar(&r.Possible, "possible", false, "")
 	_, err = configure(set, t.find("check"), file)
 	return r, err
 }

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-var known = Flags{"check": {"fail-on", "hints", "tags"}, "test": {"fail-on", "runs", "deps", "tags"}}
+var known = Flags{"check": {"fail-on", "possible", "tags"}, "test": {"fail-on", "runs", "deps", "tags"}}
 
 func TestSettings(t *testing.T) {
 	text := "# all\nfail-on: none\ndeps: [a, b/...]\ntest:\n  runs: 20\n  fail-on: confirmed,noise\n"
@@ -47,9 +47,9 @@ func TestFaults(t *testing.T) {
 		"# nothing\n":                    "",
 		"check:\n":                       "",
 		"fial-on: none":                  `1:1: unknown key "fial-on" (did you mean "fail-on"?)`,
-		"chekc:\n  hints: true":          `1:1: unknown key "chekc" (did you mean "check"?)`,
-		"check:\n  runs: 1":              `2:3: unknown key "runs" of check; known are fail-on, hints, tags`,
-		"xyzzy: 1":                       `1:1: unknown key "xyzzy"; known are check, deps, fail-on, hints, runs, tags, test`,
+		"chekc:\n  possible: true":       `1:1: unknown key "chekc" (did you mean "check"?)`,
+		"check:\n  runs: 1":              `2:3: unknown key "runs" of check; known are fail-on, possible, tags`,
+		"xyzzy: 1":                       `1:1: unknown key "xyzzy"; known are check, deps, fail-on, possible, runs, tags, test`,
 		"tags: a\ntags: b":               `2:1: "tags" stands there twice`,
 		"tags: {a: b}":                   "1:7: tags: want one value",
 		"- a":                            "1:1: want keys with values",

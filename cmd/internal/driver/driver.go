@@ -226,8 +226,11 @@ func collectLater() {
 // they are applied or printed.
 func checks(args []string) []*analysis.Analyzer {
 	wanted := slices.ContainsFunc(args, func(a string) bool { return a == "-fix" || a == "-fix=true" })
-	if u, err := readUnit(args); !wanted || err != nil || u.VetxOnly {
+	switch u, err := readUnit(args); {
+	case err == nil && u.VetxOnly:
 		return registry.Analyzers()
+	case !wanted || err != nil:
+		return registry.Shown(nil, nil)
 	}
 	return quickfix.Checks(func(reason string) { fmt.Fprintf(os.Stderr, "interlock: %s\n", reason) })
 }

@@ -54,10 +54,10 @@ func (w *worker) gather(m *resident.Module, r *driver.Result) *module {
 		}
 	}
 	// Each finding is shown in the file of its first place.
-	hints := w.server.set().in(w.repositories[out.root]).Hints
+	possible := w.server.set().in(w.repositories[out.root]).Possible
 	for _, f := range out.all {
 		at, ok := primary(f)
-		if !ok || f.Status == finding.Lead || f.Level == finding.Hint && !hints {
+		if !ok || f.Status == finding.Lead || f.Minor() && !possible {
 			continue
 		}
 		name := absolute(out.root, at.File)
@@ -168,7 +168,7 @@ func severity(f *finding.Finding) protocol.DiagnosticSeverity {
 	switch {
 	case f.Status == finding.Confirmed:
 		return protocol.DiagnosticSeverityError
-	case f.Level == finding.Hint:
+	case f.Minor():
 		return protocol.DiagnosticSeverityHint
 	}
 	return protocol.DiagnosticSeverityWarning

@@ -29,8 +29,8 @@ type Options struct {
 
 // Repository is the settings of a repository for all its users. Settings of the client win.
 type Repository struct {
-	Tags  string
-	Hints bool
+	Tags     string
+	Possible bool
 }
 
 // ErrNoShutdown is returned by [Serve] where the client ended the session without

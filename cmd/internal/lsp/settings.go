@@ -20,7 +20,7 @@ const section = "interlock"
 // "interlock" of the client's configuration.
 type settings struct {
 	Tags       string   `json:"tags"`       // build tags, with commas between
-	Hints      bool     `json:"hints"`      // show hints too
+	Possible   bool     `json:"possible"`   // show findings too that are no more than possible
 	From       []string `json:"from"`       // files with findings of campaigns and audits: JSON or JSON Lines
 	CodeLens   bool     `json:"codeLens"`   // offer to run tests under Interlock
 	InlayHints bool     `json:"inlayHints"` // name beside a field the lock that guards it
@@ -68,7 +68,7 @@ func (s settings) buildFlags() []string {
 
 // in returns the settings for a module in a repository.
 func (s settings) in(r Repository) settings {
-	s.Tags, s.Hints = cmp.Or(s.Tags, r.Tags), s.Hints || r.Hints
+	s.Tags, s.Possible = cmp.Or(s.Tags, r.Tags), s.Possible || r.Possible
 	return s
 }
 

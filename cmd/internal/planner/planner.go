@@ -35,7 +35,6 @@ type Options struct {
 	Still      *build.Still
 	Deps       []string // patterns of dependencies that are monitored too
 	Tests      bool     // the tests of the packages will run
-	Hints      bool     // keep hints among the findings
 	Leads      bool     // have Check keep leads; a plan always has them
 	Thorough   bool     // look for endless waits in all of a large package
 
@@ -194,9 +193,6 @@ func (o *Options) vet(ctx context.Context) (*driver.Result, error) {
 	res, err := driver.Vet(ctx, d)
 	if err != nil {
 		return nil, err
-	}
-	if !o.Hints {
-		res.Findings = slices.DeleteFunc(res.Findings, func(f *finding.Finding) bool { return f.Level == finding.Hint })
 	}
 	return res, nil
 }

@@ -110,7 +110,7 @@ func (h *htmlReport) gone(c *Comparison) (all []string) {
 func (h *htmlReport) bug(group []*finding.Finding) *page.Bug {
 	f := group[0]
 	b := &page.Bug{
-		ID: f.ID, Code: string(f.Code), Status: cmp.Or(string(f.Level), string(f.Status)), Package: packageOf(f),
+		ID: f.ID, Code: string(f.Code), Status: f.Standing(), Package: packageOf(f),
 		Title: Headline(group), Message: f.Message, Class: f.Code.Title(), New: h.r.Earlier != nil && h.r.Earlier.New[f.ID],
 	}
 	if b.Title != f.Title {

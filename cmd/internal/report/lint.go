@@ -34,12 +34,12 @@ func (r *Report) entries() []entry {
 
 // severity is how a format names how bad a finding is: one word for confirmed ones, one for others, one
 // for hints.
-type severity struct{ confirmed, other, hint string }
+type severity struct{ confirmed, other, minor string }
 
 func (s severity) of(f *finding.Finding) string {
 	switch {
 	case f.Minor():
-		return s.hint
+		return s.minor
 	case f.Status == finding.Confirmed:
 		return s.confirmed
 	}

@@ -27,6 +27,7 @@ type Report struct {
 	// relative to; "" is Root.
 	Repository string
 	Findings   []*finding.Finding
+	Hidden     int // findings that are no more than possible, and are listed on request only
 	Coverage   Coverage
 	Accepted   Accepted
 	// Unreached lists, by package, the monitored accesses that no run reached.
@@ -188,7 +189,7 @@ func For(format string) (Handler, error) {
 	return nil, fmt.Errorf("unknown format %q: use one of %s", format, strings.Join(Formats(), ", "))
 }
 
-// Count returns the number of findings with one of the statuses, without hints and leads. Findings of one cause count
+// Count returns the number of findings with one of the statuses, without those that are shown on request only. Findings of one cause count
 // once, with the status of the best proven one.
 func (r *Report) Count(statuses ...finding.Status) int {
 	n := 0
@@ -359,8 +360,11 @@ func (r *Report) Verdict() string {
 			leads++
 		}
 	}
-	if hints := len(r.Findings) - r.Left() - leads; hints > 0 {
-		s += " and " + Count(hints, "hint")
+	if possible := len(r.Findings) - r.Left() - leads; possible > 0 {
+		s += fmt.Sprintf(" and %d possible", possible)
+	}
+	if r.Hidden > 0 {
+		s += fmt.Sprintf("; %d possible not shown, which -possible lists", r.Hidden)
 	}
 	if leads > 0 {
 		s += " and " + Count(leads, "lead")
@@ -438,7 +442,7 @@ func (r *Report) Looked() (all []string) {
 	return all
 }
 
-// Left returns the number of findings that are no hints or leads.
+// Left returns the number of findings but those that are shown on request only.
 func (r *Report) Left() int {
 	n := 0
 	for _, f := range r.Findings {

@@ -274,12 +274,12 @@ func TestJUnitOfFailedTests(t *testing.T) {
 	}
 }
 
-// Hints are marked as such, and not counted.
-func TestHint(t *testing.T) {
+// Possible findings are marked as such, and not counted.
+func TestPossible(t *testing.T) {
 	r := &Report{Findings: sample().Findings[:1]}
-	hint := *r.Findings[0]
-	hint.Level, hint.Status, hint.Evidence = finding.Hint, finding.Suspected, nil
-	r.Findings[0] = &hint
+	possible := *r.Findings[0]
+	possible.Level, possible.Status, possible.Evidence = finding.Possible, finding.Suspected, nil
+	r.Findings[0] = &possible
 	var text, sarif bytes.Buffer
 	if err := (Text{}).Write(&text, r); err != nil {
 		t.Fatal(err)
@@ -290,7 +290,7 @@ func TestHint(t *testing.T) {
 	if r.Left() != 0 || r.Count(finding.Suspected) != 0 {
 		t.Errorf("%d left, %d suspected, want none", r.Left(), r.Count(finding.Suspected))
 	}
-	for want, in := range map[string]string{" hint: ": text.String(), "no findings and 1 hint\n": text.String(),
+	for want, in := range map[string]string{" possible: ": text.String(), "no findings and 1 possible\n": text.String(),
 		`"level": "note"`: sarif.String()} {
 		if !strings.Contains(in, want) {
 			t.Errorf("no %q in:\n%s", want, in)

@@ -48,10 +48,7 @@ func (t *text) colored(f *finding.Finding, rest string) string {
 	case f.Status == finding.Confirmed:
 		color = "31" // red
 	}
-	status := string(f.Status)
-	if f.Level != "" {
-		status = string(f.Level)
-	}
+	status := f.Standing()
 	return strings.Replace(rest, " "+status+":", " \x1b["+color+"m"+status+"\x1b[0m:", 1)
 }
 

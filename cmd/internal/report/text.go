@@ -92,8 +92,7 @@ func said(note, message string, before []string) bool {
 		func(b string) bool { return strings.Contains(b, note) })
 }
 
-// Line returns the finding in one line: place, code, status (or that it is a
-// hint), title, id.
+// Line returns the finding in one line: place, code, its standing, title, id.
 func (r *Report) Line(f *finding.Finding) string { return r.headed(f, f.Title) }
 
 // headed is Line with a headline in place of the title.
@@ -104,7 +103,7 @@ func (r *Report) headed(f *finding.Finding, headline string) string {
 	} else if len(f.Cycle) > 0 {
 		place = r.place(f.Cycle[0].Position)
 	}
-	return fmt.Sprintf("%s: %s %s: %s [%s]", place, f.Code, cmp.Or(string(f.Level), string(f.Status)), headline, f.ID)
+	return fmt.Sprintf("%s: %s %s: %s [%s]", place, f.Code, f.Standing(), headline, f.ID)
 }
 
 func (r *Report) place(p finding.Position) string {

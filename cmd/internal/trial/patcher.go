@@ -61,14 +61,12 @@ const (
 )
 
 // StandsInSource reports whether a suspected finding is patched without a run that has shown it.
-func StandsInSource(f *finding.Finding) bool {
-	return f.Level != finding.Hint && slices.Contains(CodesInSource(), f.Code)
-}
+func StandsInSource(f *finding.Finding) bool { return slices.Contains(CodesInSource(), f.Code) }
 
 // MayFailTests reports whether a suspected finding may be why the tests of its package fail in every run: a patch shows
 // it if they pass then.
 func MayFailTests(f *finding.Finding, r *campaign.Result) bool {
-	return f.Status == finding.Suspected && f.Level != finding.Hint && f.Code == finding.TestAndUse &&
+	return f.Status == finding.Suspected && f.Code == finding.TestAndUse &&
 		slices.ContainsFunc(r.Packages, func(p campaign.PackageResult) bool {
 			return p.Package == f.Variable.Package && AlwaysFail(&p)
 		})

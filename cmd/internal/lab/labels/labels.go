@@ -40,6 +40,8 @@ type Label struct {
 	Place   string  `json:"place"`
 	Verdict Verdict `json:"verdict"`
 	Why     string  `json:"why"`
+	// Class is that of the finding, where code and place do not show it; see package levels.
+	Class string `json:"class,omitempty"`
 }
 
 // Labels is the file findings.json.
@@ -100,10 +102,14 @@ func (l Label) ModulePath() string {
 func Run(_ context.Context, args []string) (held bool, err error) {
 	flags := flag.NewFlagSet("lab labels", flag.ExitOnError)
 	draw := flags.Int("draw", 0, "count the findings of draw `number` only, and print how they were drawn")
+	classes := flags.String("classes", "", "write the classes of findings with their counts to `file`, for package levels")
 	flags.Parse(args)
 	all, err := Read()
 	if err != nil {
 		return false, err
+	}
+	if *classes != "" {
+		return true, all.writeClasses(*classes)
 	}
 	if *draw < 0 || *draw > len(all.Draws) {
 		return false, fmt.Errorf("-draw %d: there are %d draws", *draw, len(all.Draws))

@@ -1,8 +1,11 @@
 package labels
 
 import (
+	"slices"
 	"strings"
 	"testing"
+
+	"github.com/interlock-go/interlock/analyzers/levels"
 )
 
 // Every finding has a code, a place, a verdict and the reason for it.
@@ -46,5 +49,17 @@ func TestTable(t *testing.T) {
 	}
 	if first := l.formatTable(1); strings.Contains(first, "IL1001") {
 		t.Errorf("another draw is counted: %s", first)
+	}
+}
+
+// The classes that the checks read have the counts of the labels.
+func TestClassesAreFresh(t *testing.T) {
+	all, err := Read()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, want := levels.Classes(), all.countClasses(levels.Classes()); !slices.Equal(got, want) {
+		t.Errorf("analyzers/levels/classes.json is stale; mend it with: go run ./cmd/internal/lab labels -classes " +
+			"analyzers/levels/classes.json")
 	}
 }

@@ -116,7 +116,7 @@ func alsoSuspected(into, s *finding.Finding) {
 	if into.ID != s.ID {
 		into.SameAs = append(into.SameAs, s.ID)
 	}
-	if !s.Minor() {
+	if s.Status != finding.Lead {
 		into.Notes = append(into.Notes, fmt.Sprintf("statically as well (%s): %s", s.Code, cmp.Or(s.Message, s.Title)))
 	}
 }

@@ -13,7 +13,7 @@ var terms = []Word{
 	{Name: "confirmed", Meaning: "A run has shown the bug."},
 	{Name: "predicted", Meaning: "A run was one step away from the bug: another order of what it did shows it."},
 	{Name: "suspected", Meaning: "Found by reading the code; no run has shown it. It may be false."},
-	{Name: "hint", Meaning: "Worth a look, but probably intended."},
+	{Name: "possible", Meaning: "Found by reading the code, and of a kind that is true in about half of the cases."},
 	{Name: "monitor", Meaning: "Code that Interlock puts before accesses to memory, in a copy of the program. " +
 		"It stops a goroutine there for a moment, and sees whether another one makes a conflicting access meanwhile."},
 	{Name: "noise", Meaning: "The short delays that the monitor makes, so that goroutines meet which seldom do. A test " +

@@ -8,6 +8,7 @@ import (
 	"github.com/interlock-go/interlock/analyzers/check"
 	"github.com/interlock-go/interlock/analyzers/finding"
 	"github.com/interlock-go/interlock/analyzers/internal/knowledge"
+	"github.com/interlock-go/interlock/analyzers/levels"
 	"github.com/interlock-go/interlock/analyzers/pass/ir"
 	"github.com/interlock-go/interlock/analyzers/pass/lockset"
 )
@@ -21,9 +22,9 @@ func outsideWait(call *ssa.CallCommon) (string, bool) {
 	return knowledge.FullName(fn), knowledge.WaitsOutside(fn)
 }
 
-// reportHints reports waiting for the outside under a lock, once for each function and lock. Nothing hangs for good,
+// reportOutside reports waiting for the outside under a lock, once for each function and lock. Nothing hangs for good,
 // and the lock may be there to order the writes.
-func (c *checker) reportHints() {
+func (c *checker) reportOutside() {
 	for _, fn := range c.list.Prog.Funcs {
 		if c.list.Prog.InTest(fn) || c.list.Graph.Roles(fn).OnlyInit() {
 			continue
@@ -41,20 +42,20 @@ func (c *checker) reportHints() {
 			for _, h := range s.Held() {
 				if h.Since != nil && !told[h.Path.String()] {
 					told[h.Path.String()] = true
-					c.reportHint(fn, call, what, h)
+					c.reportCallOutside(fn, call, what, h)
 				}
 			}
 		})
 	}
 }
 
-func (c *checker) reportHint(fn *ssa.Function, call *ssa.Call, what string, h lockset.Held) {
+func (c *checker) reportCallOutside(fn *ssa.Function, call *ssa.Call, what string, h lockset.Held) {
 	prog := c.list.Prog
 	lock := check.Lock(prog, fn, h.Class, h.Path.String())
 	side := check.Side(prog, fn, call, finding.Call, what)
 	side.Locks = []string{h.String()}
 	f := &finding.Finding{
-		Level: finding.Hint,
+		Class: string(finding.WaitUnderLock) + levels.Outside,
 		Title: fmt.Sprintf("%s is called under %s", what, check.ShortName(lock)),
 		Message: fmt.Sprintf("Goroutines that need %s wait for as long as that takes. It is fine where the lock is there "+
 			"to order these calls.",

@@ -1,5 +1,5 @@
-// Package hints: waiting for something outside of the program, under a lock.
-package hints
+// Package outside: waiting for something outside of the program, under a lock.
+package outside
 
 import (
 	"net"

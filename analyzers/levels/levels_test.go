@@ -1,0 +1,93 @@
+package levels
+
+import (
+	"math"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/interlock-go/interlock/analyzers/finding"
+)
+
+// The interval is that of a published example (Newcombe, 1998, method 3).
+func TestInterval(t *testing.T) {
+	low, high := Class{True: 81, Read: 263}.Interval()
+	if math.Abs(low-0.2553) > 0.0001 || math.Abs(high-0.3662) > 0.0001 {
+		t.Errorf("81 of 263 lies in %.4f to %.4f, want 0.2553 to 0.3662", low, high)
+	}
+	if low, high := (Class{}).Interval(); low != 0 || high != 1 {
+		t.Errorf("without readings it lies in %v to %v, want all of 0 to 1", low, high)
+	}
+}
+
+func TestLevel(t *testing.T) {
+	for _, test := range []struct {
+		class Class
+		want  string
+	}{
+		{Class{Name: "few readings", True: 9, Read: 9}, "possible"},
+		{Class{Name: "many readings", True: 60, Read: 60}, "likely"},
+		{Class{Name: "many readings in tests", True: 60, Read: 60}, "possible"},
+		{Class{Name: "half", True: 5, Read: 10}, "possible"},
+		{Class{Name: "less", True: 4, Read: 10}, "lead"},
+		{Class{Name: "unread"}, "lead"},
+		{Class{Name: "as built", Construction: "it is seen"}, "likely"},
+		{Class{Name: "as built in tests", Construction: "it is seen"}, "possible"},
+		{Class{Name: "refuted", Construction: "it was thought to be seen", True: 20, Read: 30}, "possible"},
+		{Class{Name: "unrefuted", Construction: "it is seen", True: 11, Read: 13}, "likely"},
+	} {
+		if got := test.class.Level(); got != test.want {
+			t.Errorf("%+v is %s, want %s", test.class, got, test.want)
+		}
+	}
+}
+
+// A finding in a test is of another class; only suspected findings change, and the finding given does not.
+func TestGraded(t *testing.T) {
+	at := func(file string, status finding.Status, class string) *finding.Finding {
+		return &finding.Finding{Code: finding.DoubleLock, Status: status, Class: class,
+			Accesses: []finding.Access{{Position: finding.Position{File: file, Line: 1}}}}
+	}
+	for _, test := range []struct {
+		f        *finding.Finding
+		class    string
+		standing string
+	}{
+		{at("a.go", finding.Suspected, ""), "IL3002", "suspected"},
+		{at("a_test.go", finding.Suspected, ""), "IL3002 in tests", "possible"},
+		{at("a_test.go", finding.Suspected, "IL3002 new"), "IL3002 new in tests", "lead"},
+		{at("a.go", finding.Suspected, "IL3002 new"), "IL3002 new", "lead"},
+		{at("a.go", finding.Confirmed, "IL3002 new"), "IL3002 new", "confirmed"},
+		{at("a.go", finding.Lead, ""), "IL3002", "lead"},
+	} {
+		before := *test.f
+		got := Graded(test.f)
+		if got.Class != test.class || got.Standing() != test.standing {
+			t.Errorf("%s %s %q is %q, %s; want %q, %s", before.Accesses[0].File, before.Status, before.Class, got.Class,
+				got.Standing(), test.class, test.standing)
+		}
+		if test.f.Class != before.Class || test.f.Status != before.Status || test.f.Level != before.Level {
+			t.Errorf("the finding itself has changed: %+v", test.f)
+		}
+		if again := Graded(got); again.Class != got.Class || again.Standing() != got.Standing() {
+			t.Errorf("graded again it is %q, %s", again.Class, again.Standing())
+		}
+	}
+}
+
+// Each class is of a known code, and has a row once.
+func TestClasses(t *testing.T) {
+	all := Classes()
+	for i, c := range all {
+		code, _, _ := strings.Cut(c.Name, " ")
+		if !finding.Code(code).Known() || c.True > c.Read || c.Read == 0 && c.Construction == "" {
+			t.Errorf("class %+v", c)
+		}
+		if i > 0 && all[i-1].Name >= c.Name {
+			t.Errorf("%q stands behind %q", c.Name, all[i-1].Name)
+		}
+	}
+	if slices.ContainsFunc(all, func(c Class) bool { return c.Level() == "" }) {
+		t.Error("a class has no level")
+	}
+}
