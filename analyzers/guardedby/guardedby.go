@@ -41,8 +41,11 @@ func report(list *accesses.List, r *check.Reporter, l guards.Suspect) {
 	if l.Lead {
 		f.Status = finding.Lead
 	}
-	if l.Writers {
+	switch {
+	case l.Writers:
 		f.Class = string(finding.Unguarded) + levels.Writers
+	case l.OwnWrite:
+		f.Class = string(finding.Unguarded) + levels.OwnWrite
 	}
 	r.Report(f, a.Expr, b.Expr, fmt.Sprintf("%s here with %s held", b.Verb(), l.Lock), check.Spots(l.All...))
 }

@@ -46,6 +46,8 @@ type Suspect struct {
 	Lead bool
 	// Writers: several functions write the variable, all of them with the guard, so that it changes while it is in use.
 	Writers bool
+	// OwnWrite: Without is a write, and another function writes the variable with the guard.
+	OwnWrite bool
 }
 
 func (l Suspect) holdsOther() bool {
@@ -174,7 +176,7 @@ func (c *checker) suspect(v *accesses.Variable, g *guard, unprotected []*accesse
 		}
 		if q.b = c.otherSide(q); q.b != nil {
 			return Suspect{Variable: v, Lock: g.text, Without: a, With: q.b, All: unprotected, Count: g.count,
-				Lead: doubtful.Holds(q), Writers: g.hasWriters()}, true
+				Lead: doubtful.Holds(q), Writers: g.hasWriters(), OwnWrite: a.Writes() && g.isWrittenOutside(a.Fn)}, true
 		}
 	}
 	return Suspect{}, false
@@ -190,6 +192,13 @@ func (g *guard) hasWriters() bool {
 		}
 	}
 	return len(writers) > 1 && !slices.ContainsFunc(g.without, writes)
+}
+
+// isWrittenOutside reports whether a function other than fn writes the variable with the guard.
+func (g *guard) isWrittenOutside(fn *ssa.Function) bool {
+	return slices.ContainsFunc(g.with, func(a *accesses.Access) bool {
+		return a.Writes() && ir.Outermost(a.Fn) != ir.Outermost(fn)
+	})
 }
 
 func (c *checker) annotated(v *accesses.Variable) bool {
