@@ -271,6 +271,12 @@ func (r *Result) around(site callgraph.Site, s *State) *State {
 	return s
 }
 
+// RunsUnderLock reports whether a function, of any package, holds a lock or the turn of a channel whenever it calls the
+// function that site hands to it.
+func (r *Result) RunsUnderLock(site callgraph.Site) bool {
+	return len(r.heldAround(site.Through, site.Param)) > 0
+}
+
 // heldAround lists the locks that fn holds whenever it calls its parameter i.
 func (r *Result) heldAround(fn *ssa.Function, i int) []effect {
 	if len(fn.Blocks) == 0 {

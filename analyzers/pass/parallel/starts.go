@@ -177,13 +177,6 @@ func (f *frame) outlasts(s *strand, t *Touch) bool {
 	return false
 }
 
-// locksIn reports whether an instruction of the block is an operation of a lock.
-func (f *frame) locksIn(b *ssa.BasicBlock) bool {
-	return slices.ContainsFunc(b.Instrs, func(instr ssa.Instruction) bool {
-		return f.lockset.Receiver(instr) != nil || f.lockset.IsTurn(instr)
-	})
-}
-
 // waitsForBubble reports whether the block calls synctest.Wait, which returns when all other goroutines of
 // the bubble have ended, or wait.
 func waitsForBubble(b *ssa.BasicBlock) bool {

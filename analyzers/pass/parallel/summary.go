@@ -163,7 +163,7 @@ func loadsOf(cond ssa.Value) []ssa.Value {
 // called adds the accesses of a callee, and the goroutines that it leaves running.
 func (f *frame) called(s callgraph.Site, sum *summary) {
 	// A helper that runs the function under a lock: locked(&mu, func() { n++ }).
-	if s.Through != nil && slices.ContainsFunc(s.Through.Blocks, f.locksIn) {
+	if s.Through != nil && f.lockset.RunsUnderLock(s) {
 		return
 	}
 	m := newMapping(s)

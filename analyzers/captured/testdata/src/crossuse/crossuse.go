@@ -1,7 +1,10 @@
 // Package crossuse hands literals to another package, which starts them.
 package crossuse
 
-import "cross"
+import (
+	"cross"
+	"sync"
+)
 
 func Handed() int {
 	n := 0
@@ -26,4 +29,38 @@ func Own() int {
 		_ = n
 	})
 	return n
+}
+
+func UnderLock(do func() error) error {
+	var mu cross.Mutex
+	var failed error
+	var wg sync.WaitGroup
+	for range 2 {
+		wg.Add(1)
+		go func() {
+			defer wg.Done()
+			if err := do(); err != nil {
+				mu.Do(func() { failed = err }) // ok: under the lock of another package
+			}
+		}()
+	}
+	wg.Wait()
+	return failed
+}
+
+func BehindLock(do func() error) error {
+	var mu cross.Mutex
+	var failed error
+	var wg sync.WaitGroup
+	for range 2 {
+		wg.Add(1)
+		go func() {
+			defer wg.Done()
+			if err := do(); err != nil {
+				mu.Late(func() { failed = err }) // want `variable failed is shared with the goroutine that captures it`
+			}
+		}()
+	}
+	wg.Wait()
+	return failed
 }
