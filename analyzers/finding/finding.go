@@ -35,6 +35,9 @@ const (
 	Likely Level = ""
 	// Possible: at least half of the class are true. Such findings are shown on request only, and do not fail a check.
 	Possible Level = "possible"
+	// Unlikely: fewer than half of the class are true. Such a finding guides runs and is not shown beside code, as one of
+	// the status [Lead].
+	Unlikely Level = "lead"
 )
 
 // Mode is the kind of one access: to memory, or in findings about
@@ -91,7 +94,7 @@ type Finding struct {
 	ID      string `json:"id"`      // see [Finding.ComputeID]
 	Code    Code   `json:"code"`
 	Status  Status `json:"status"`
-	Level   Level  `json:"level,omitempty"`   // of a suspected finding: empty (likely), or "possible"
+	Level   Level  `json:"level,omitempty"`   // of a suspected finding: empty (likely), "possible" or "lead"
 	Class   string `json:"class,omitempty"`   // code and kind of evidence: findings of one class are true equally often
 	Title   string `json:"title"`             // one line: the fault and the variable
 	Message string `json:"message,omitempty"` // a few sentences: why, and how it can go wrong
@@ -147,7 +150,13 @@ type End struct {
 // Minor reports whether f is shown on request only, and fails no build: it is a lead, or suspected and no more than
 // possible.
 func (f *Finding) Minor() bool {
-	return f.Status == Lead || f.Status == Suspected && f.Level == Possible
+	return f.Status == Lead || f.Status == Suspected && f.Level != Likely
+}
+
+// IsLead reports whether f is there to guide runs: its check knows it to be doubtful, or its class is false more often
+// than true.
+func (f *Finding) IsLead() bool {
+	return f.Status == Lead || f.Status == Suspected && f.Level == Unlikely
 }
 
 // Standing returns how far f has been proven, in one word for people: its status, or the level of a suspected finding
@@ -440,7 +449,7 @@ func (f *Finding) Validate() error {
 		return fmt.Errorf("finding: unknown code %q", f.Code)
 	case !slices.Contains([]Status{Lead, Suspected, Predicted, Confirmed}, f.Status):
 		return fmt.Errorf("finding: unknown status %q", f.Status)
-	case f.Level != Likely && f.Level != Possible:
+	case !slices.Contains([]Level{Likely, Possible, Unlikely}, f.Level):
 		return fmt.Errorf("finding: unknown level %q", f.Level)
 	case f.Title == "":
 		return errors.New("finding: no title")

@@ -62,22 +62,14 @@ func Name(f *finding.Finding) string {
 	return name
 }
 
-// Graded returns a copy of f with its class, and of a suspected finding with the level that the class has earned: one
-// of a class that is false more often than true is a lead.
+// Graded returns a copy of f with its class, and of a suspected finding with the level that the class has earned.
 func Graded(f *finding.Finding) *finding.Finding {
 	g := *f
 	g.Class = Name(f)
 	if g.Status != finding.Suspected {
 		return &g
 	}
-	switch c := Of(g.Class); {
-	case c.likely():
-		g.Level = finding.Likely
-	case c.possible():
-		g.Level = finding.Possible
-	default:
-		g.Status = finding.Lead
-	}
+	g.Level = Of(g.Class).Level()
 	return &g
 }
 
@@ -114,15 +106,15 @@ func (c Class) possible() bool {
 	return float64(c.True) >= possibleShare*float64(c.Read)
 }
 
-// Level returns the level of the class, in a word.
-func (c Class) Level() string {
+// Level returns the level of the class.
+func (c Class) Level() finding.Level {
 	switch {
 	case c.likely():
-		return "likely"
+		return finding.Likely
 	case c.possible():
-		return string(finding.Possible)
+		return finding.Possible
 	}
-	return string(finding.Lead)
+	return finding.Unlikely
 }
 
 // Interval returns the ends of the interval in which the share of true findings lies, with a confidence of 95 %

@@ -83,7 +83,7 @@ func Shown(requires []*analysis.Analyzer,
 		shown.Run = func(pass *analysis.Pass) (any, error) {
 			for _, r := range pass.ResultOf[a].(*check.Result).Reported {
 				f := levels.Graded(r.Finding)
-				if f.Status == finding.Lead || f.Minor() && a.Flags.Lookup(check.PossibleFlag).Value.String() != "true" {
+				if f.IsLead() || f.Minor() && a.Flags.Lookup(check.PossibleFlag).Value.String() != "true" {
 					continue
 				}
 				if fixes != nil {

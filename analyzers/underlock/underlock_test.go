@@ -6,7 +6,6 @@ import (
 	"golang.org/x/tools/go/analysis/analysistest"
 
 	"github.com/interlock-go/interlock/analyzers/check"
-	"github.com/interlock-go/interlock/analyzers/finding"
 	"github.com/interlock-go/interlock/analyzers/levels"
 	"github.com/interlock-go/interlock/analyzers/underlock"
 )
@@ -22,7 +21,7 @@ func TestOutside(t *testing.T) {
 	for _, r := range analysistest.Run(t, analysistest.TestData(), underlock.Analyzer, "outside") {
 		findings := r.Result.(*check.Result).Findings
 		for _, f := range findings {
-			if levels.Graded(f).Status != finding.Lead {
+			if !levels.Graded(f).IsLead() {
 				t.Errorf("%s is no lead", f.Title)
 			}
 		}

@@ -57,7 +57,7 @@ func (w *worker) gather(m *resident.Module, r *driver.Result) *module {
 	possible := w.server.set().in(w.repositories[out.root]).Possible
 	for _, f := range out.all {
 		at, ok := primary(f)
-		if !ok || f.Status == finding.Lead || f.Minor() && !possible {
+		if !ok || f.IsLead() || f.Minor() && !possible {
 			continue
 		}
 		name := absolute(out.root, at.File)

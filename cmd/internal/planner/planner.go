@@ -150,7 +150,7 @@ func Check(ctx context.Context, o Options) (*driver.Result, error) {
 		return nil, err
 	}
 	if !o.Leads {
-		res.Findings = slices.DeleteFunc(res.Findings, func(f *finding.Finding) bool { return f.Status == finding.Lead })
+		res.Findings = slices.DeleteFunc(res.Findings, (*finding.Finding).IsLead)
 	}
 	verdicts, err := o.judge(ctx, res)
 	if err != nil {

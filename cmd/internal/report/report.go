@@ -356,7 +356,7 @@ func (r *Report) Verdict() string {
 	}
 	leads := 0
 	for _, f := range r.Findings {
-		if f.Status == finding.Lead {
+		if f.IsLead() {
 			leads++
 		}
 	}
