@@ -6,6 +6,7 @@ import (
 	"net/url"
 	"slices"
 	"strings"
+	"time"
 )
 
 // SchemaVersion is the version of the JSON form of a [Finding]. It is raised
@@ -114,6 +115,10 @@ type Finding struct {
 	// Cause is the id of the finding that heads those of one cause, see [Causes], where there are several. Reports set it.
 	Cause string `json:"cause,omitempty"`
 
+	// Apart is, of a suspected finding, the least time in nanoseconds in runs between its two accesses by two goroutines
+	// at one address; 0 where these saw none.
+	Apart int64 `json:"apart_ns,omitempty"`
+
 	Section  *Section  `json:"section,omitempty"`  // IL2xxx
 	Cycle    []Edge    `json:"cycle,omitempty"`    // IL3001
 	Evidence *Evidence `json:"evidence,omitempty"` // from runs
@@ -166,6 +171,22 @@ func (f *Finding) Standing() string {
 		return string(f.Level)
 	}
 	return string(f.Status)
+}
+
+// NearMiss returns how near two goroutines came at the accesses of f in runs, as a sentence without its beginning; ""
+// where they did not.
+func (f *Finding) NearMiss() string {
+	if f.Apart == 0 {
+		return ""
+	}
+	least := time.Duration(f.Apart)
+	for unit := time.Second; unit >= time.Microsecond; unit /= 1000 {
+		if least >= unit {
+			least = least.Round(unit / 10)
+			break
+		}
+	}
+	return fmt.Sprintf("two goroutines came to one address at its accesses, %v apart at least", least)
 }
 
 // Places lists the places of f: its accesses, and the steps of a cycle of locks.

@@ -34,7 +34,7 @@ func sample() *Finding {
 		Evidence: &Evidence{Engine: "watch", Run: 1, Runs: 20, Hits: 3, Count: 9, Seed: 1<<64 - 1, Test: "m/p",
 			Replay: "interlock test", ReplayHits: 2, ReplayRuns: 3, Harmful: true, Pattern: "R-w-W", Changed: true},
 		Fix:   &Fix{Strategy: "guard", Diff: "--- a/p.go\n+++ b/p.go\n", Checked: []string{"compiles"}},
-		Notes: []string{"guessed"},
+		Notes: []string{"guessed"}, Apart: 311,
 	}
 	f.Version, f.ID = SchemaVersion, f.ComputeID()
 	return f
@@ -235,5 +235,16 @@ func TestVariableString(t *testing.T) {
 		if v.String() != want {
 			t.Errorf("got %s, want %s", v, want)
 		}
+	}
+}
+
+func TestNearMiss(t *testing.T) {
+	for apart, want := range map[int64]string{311: "311ns", 12_345: "12.3µs", 4_567_891: "4.6ms", 1_250_000_000: "1.3s"} {
+		if got := (&Finding{Apart: apart}).NearMiss(); !strings.Contains(got, ", "+want+" apart") {
+			t.Errorf("%d ns: %q, want %s", apart, got, want)
+		}
+	}
+	if got := new(Finding).NearMiss(); got != "" {
+		t.Errorf("none: %q", got)
 	}
 }

@@ -73,6 +73,23 @@ func Graded(f *finding.Finding) *finding.Finding {
 	return &g
 }
 
+// Raise sets the level of f, a suspected finding, by the same finding of runs: one that they have confirmed is likely, and
+// a lead is possible where they saw two goroutines come to one address at its accesses. It notes why.
+func Raise(f, seen *finding.Finding) {
+	switch {
+	case f.Status != finding.Suspected:
+		return
+	case seen.Status == finding.Confirmed:
+		f.Level = finding.Likely
+		f.Notes = append(f.Notes, "runs have confirmed it")
+	case seen.Apart > 0:
+		if f.Level == finding.Unlikely {
+			f.Level = finding.Possible
+		}
+		f.Notes = append(f.Notes, "in runs "+seen.NearMiss())
+	}
+}
+
 // Of returns the class of that name; one without a row has no readings.
 func Of(name string) Class {
 	if i := slices.IndexFunc(classes, func(c Class) bool { return c.Name == name }); i >= 0 {

@@ -87,3 +87,25 @@ func TestClasses(t *testing.T) {
 		}
 	}
 }
+
+func TestRaise(t *testing.T) {
+	for _, test := range []struct {
+		level  finding.Level
+		status finding.Status // of the finding that runs have
+		apart  int64
+		want   finding.Level
+		noted  bool
+	}{
+		{finding.Unlikely, finding.Suspected, 0, finding.Unlikely, false},
+		{finding.Unlikely, finding.Suspected, 5000, finding.Possible, true},
+		{finding.Possible, finding.Suspected, 5000, finding.Possible, true},
+		{finding.Likely, finding.Suspected, 5000, finding.Likely, true},
+		{finding.Unlikely, finding.Confirmed, 0, finding.Likely, true},
+	} {
+		f := &finding.Finding{Status: finding.Suspected, Level: test.level}
+		Raise(f, &finding.Finding{Status: test.status, Apart: test.apart})
+		if f.Level != test.want || (len(f.Notes) > 0) != test.noted {
+			t.Errorf("%+v: level %q, notes %q", test, f.Level, f.Notes)
+		}
+	}
+}

@@ -10,6 +10,7 @@ import (
 	"github.com/interlock-go/interlock/dynamic/campaign/internal/join"
 	"github.com/interlock-go/interlock/dynamic/campaign/internal/recorded"
 	"github.com/interlock-go/interlock/dynamic/campaign/judge"
+	"github.com/interlock-go/interlock/dynamic/campaign/run"
 )
 
 // ended takes up why the runs have ended: that a process is not in the record of a campaign of the past is its end.
@@ -35,6 +36,7 @@ func (c *campaign) finish() {
 		s := c.cfg.Plan.Site(id)
 		r.Known.Lines[join.Line{File: s.File, Line: s.Line}] = true
 	}
+	r.Known.Met = c.met()
 	for i := range r.Packages {
 		r.Known.LeftOut = append(r.Known.LeftOut, r.Packages[i].LeftOut...)
 	}
@@ -46,6 +48,20 @@ func (c *campaign) finish() {
 		}
 	}
 	r.Counters = c.seen.Counters
+}
+
+// met lists the pairs of lines at which two goroutines came to one address, one after the other.
+func (c *campaign) met() (all []join.Met) {
+	for i := range c.result.Packages {
+		gaps := c.result.Packages[i].Learned.Gaps
+		for _, pair := range slices.SortedFunc(maps.Keys(gaps), run.ComparePairs) {
+			first, then := c.cfg.Plan.Site(pair[0]), c.cfg.Plan.Site(pair[1])
+			all = append(all, join.Met{LeastNS: gaps[pair].LeastNS, Lines: [2]join.Line{
+				{File: first.File, Line: first.Line}, {File: then.File, Line: then.Line},
+			}})
+		}
+	}
+	return all
 }
 
 // reachedBlocked adds to the lines that were reached those at which the goroutines of findings wait for ever, and those

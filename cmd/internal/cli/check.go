@@ -7,8 +7,11 @@ import (
 	"strings"
 
 	"github.com/interlock-go/interlock/analyzers/finding"
+	"github.com/interlock-go/interlock/analyzers/levels"
 	"github.com/interlock-go/interlock/atomicsets"
 	"github.com/interlock-go/interlock/cmd/internal/planner"
+	"github.com/interlock-go/interlock/cmd/internal/report"
+	"github.com/interlock-go/interlock/dynamic/gocmd"
 )
 
 var checkCommand = command{
@@ -36,6 +39,7 @@ type checkOptions struct {
 	possible bool
 	leads    bool
 	tests    bool
+	from     string
 }
 
 func (o *checkOptions) declare(fs *flag.FlagSet) {
@@ -45,6 +49,8 @@ func (o *checkOptions) declare(fs *flag.FlagSet) {
 	fs.BoolVar(&o.leads, "leads", false, "report leads as well, which are false more often than true;\n"+
 		"runs under the monitor try them first, and they do not affect the exit code")
 	fs.BoolVar(&o.tests, "tests", true, "report findings in test files as well; -tests=false leaves them out")
+	fs.StringVar(&o.from, "from", "", "raise findings that the runs of this `file` have shown or come near to, as\n"+
+		"\"interlock test -suspected -o jsonl:file\" writes it")
 	o.acceptFlags.declare(fs, finding.Suspected)
 	o.declareWhole(fs, "findings that it refutes are withdrawn")
 }
@@ -57,7 +63,7 @@ func (o *checkOptions) run(c *call) int {
 	if err != nil {
 		return c.failed(err)
 	}
-	p.Leads, p.Programs, p.Sources = o.leads, true, atomicsets.Sources{}
+	p.Leads, p.Programs, p.Sources = o.leads || o.from != "", true, atomicsets.Sources{}
 	res, err := planner.Check(c.ctx, p)
 	c.progress.Clear()
 	if err != nil {
@@ -65,6 +71,13 @@ func (o *checkOptions) run(c *call) int {
 	}
 	if !o.tests {
 		res.Findings = slices.DeleteFunc(res.Findings, inTests)
+	}
+	if err := o.raise(c, res.Findings); err != nil {
+		return c.failed(err)
+	}
+	// Show those of the levels that are asked for.
+	if !o.leads {
+		res.Findings = slices.DeleteFunc(res.Findings, (*finding.Finding).IsLead)
 	}
 	hidden := 0
 	if !o.possible {
@@ -83,6 +96,32 @@ func (o *checkOptions) run(c *call) int {
 	}
 	r.Accepted.Comments = obeyed(res.Ignores)
 	return c.uncompiled(res.Uncompiled, c.finish(r, o.reportFlags, &o.acceptFlags, false))
+}
+
+// raise sets the levels of findings by those that -from names.
+func (o *checkOptions) raise(c *call, findings []*finding.Finding) error {
+	if o.from == "" {
+		return nil
+	}
+	seen, interrupted, err := report.ReadFindings(o.from)
+	if err != nil {
+		return gocmd.Refuse("-from: "+err.Error(), "name a file that `interlock test -suspected -o jsonl:file` has written")
+	}
+	if interrupted {
+		c.warn("-from: " + interruptedFindings(o.from))
+	}
+	byID := map[string]*finding.Finding{}
+	for _, s := range seen {
+		for _, id := range slices.Concat(s.SameAs, []string{s.ID}) {
+			byID[id] = s
+		}
+	}
+	for _, f := range findings {
+		if s := byID[f.ID]; s != nil {
+			levels.Raise(f, s)
+		}
+	}
+	return nil
 }
 
 // inTests reports whether all places of f stand in tests.

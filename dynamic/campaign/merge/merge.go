@@ -53,6 +53,7 @@ func Results(parts []*campaign.Result) *campaign.Result {
 		all.Problems = append(all.Problems, p.Problems...)
 		maps.Copy(all.Known.Lines, p.Known.Lines)
 		maps.Copy(all.Known.Waited, p.Known.Waited)
+		all.Known.Met = append(all.Known.Met, p.Known.Met...)
 		maps.Copy(all.Known.Claims, p.Known.Claims)
 		maps.Copy(all.Known.Sides, p.Known.Sides)
 		for _, test := range p.Known.LeftOut {

@@ -31,8 +31,17 @@ type Known struct {
 	// Whole counts, by the id of the suspected finding that a section came from, how often
 	// its owner has come to an end.
 	Whole map[string]int
+	// Met are pairs of lines at which two goroutines came to one address, one after the other.
+	Met []Met
 	// Beside are suspected findings that are of interest only where a run has shown them.
 	Beside []*finding.Finding
+}
+
+// Met is a pair of lines at which two goroutines accessed one address, one of them writing. It may have held two
+// objects, one after the other.
+type Met struct {
+	Lines   [2]Line
+	LeastNS int64 // from one access to the other, the least of all
 }
 
 // Line is a line of source.
@@ -303,7 +312,28 @@ func (known *Known) unobserved(s *finding.Finding) {
 	if n := known.Whole[s.ID]; n > 0 {
 		note += fmt.Sprintf("; its section was watched from end to end %d times", n)
 	}
+	if s.Apart = known.apart(s); s.Apart > 0 {
+		note += "; " + s.NearMiss()
+	}
 	s.Notes = append(s.Notes, note)
+}
+
+// apart returns how near two goroutines came at the first access of s, a data race, and another one of it; 0 if none
+// did.
+func (known *Known) apart(s *finding.Finding) (least int64) {
+	if !s.Code.IsDataRace() || len(s.Accesses) < 2 {
+		return 0
+	}
+	at := func(a finding.Access) Line { return Line{a.File, a.Line} }
+	for _, m := range known.Met {
+		for _, other := range s.Accesses[1:] {
+			first, then := at(s.Accesses[0]), at(other)
+			if (m.Lines == [2]Line{first, then} || m.Lines == [2]Line{then, first}) && (least == 0 || m.LeastNS < least) {
+				least = m.LeastNS
+			}
+		}
+	}
+	return least
 }
 
 // relate has two findings on one variable point at each other.

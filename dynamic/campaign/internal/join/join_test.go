@@ -465,3 +465,23 @@ func TestUnreachedNamesTestsLeftOut(t *testing.T) {
 		t.Errorf("reached: %q", notes)
 	}
 }
+
+// A suspected race says how near two goroutines came at its two accesses, in whichever order.
+func TestApart(t *testing.T) {
+	static := seal(make1(finding.Unguarded, "n", at(5, finding.Read), at(9, finding.Write)))
+	for _, tt := range []struct {
+		met  []Met
+		want int64
+	}{
+		{nil, 0},
+		{[]Met{{[2]Line{{"a.go", 5}, {"a.go", 7}}, 1}}, 0},
+		{[]Met{{[2]Line{{"a.go", 9}, {"a.go", 9}}, 1}}, 0},
+		{[]Met{{[2]Line{{"a.go", 5}, {"a.go", 9}}, 7000}, {[2]Line{{"a.go", 9}, {"a.go", 5}}, 3000}}, 3000},
+	} {
+		got := Findings(static, nil, &Known{Runs: 2, Met: tt.met})[0]
+		said := strings.Contains(strings.Join(got.Notes, ""), "two goroutines came to one address at its accesses, 3µs apart")
+		if got.Apart != tt.want || said != (tt.want > 0) {
+			t.Errorf("%v: %d apart, notes %q; want %d", tt.met, got.Apart, got.Notes, tt.want)
+		}
+	}
+}
