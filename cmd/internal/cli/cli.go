@@ -37,10 +37,18 @@ func Main(args []string) int {
 	if len(args) > 0 && args[0] == covertool.Word {
 		return covertool.Run(args[1:], os.Stdout, os.Stderr)
 	}
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	ctx, stop := signal.NotifyContext(context.Background(), endings()...)
 	defer stop()
 	context.AfterFunc(ctx, stop) // a second Ctrl-C ends the process at once
 	return run(ctx, os.Stdout, os.Stderr, args)
+}
+
+// endings lists the signals that end a command: that of a terminal that is closed too, unless nohup keeps it away.
+func endings() []os.Signal {
+	if signal.Ignored(syscall.SIGHUP) {
+		return []os.Signal{os.Interrupt, syscall.SIGTERM}
+	}
+	return []os.Signal{os.Interrupt, syscall.SIGTERM, syscall.SIGHUP}
 }
 
 func run(ctx context.Context, stdout, stderr io.Writer, args []string) int {

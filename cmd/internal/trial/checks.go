@@ -116,9 +116,11 @@ func (t *trial) goCommand(args ...string) error {
 
 // run runs the go command in the copy. With an error and no output it could not be run; with both, it failed.
 func (t *trial) run(args ...string) (string, error) {
+	g, done := gocmd.Command{Env: t.env()}.Tidy()
+	defer done()
 	cmd := exec.CommandContext(t.ctx, "go", args...)
 	cmd.Dir = t.plan.Dir
-	cmd.Env = append(t.env(), "PWD="+t.plan.Dir)
+	cmd.Env = append(g.Env, "PWD="+t.plan.Dir)
 	// The tests that it runs end with it, also those that wait for ever.
 	gocmd.OwnGroup(cmd)
 	var out bytes.Buffer
