@@ -17,7 +17,6 @@ import (
 	"github.com/interlock-go/interlock/analyzers/check"
 	"github.com/interlock-go/interlock/analyzers/crosspkg"
 	"github.com/interlock-go/interlock/analyzers/finding"
-	"github.com/interlock-go/interlock/analyzers/levels"
 	"github.com/interlock-go/interlock/analyzers/pass/accesses"
 	"github.com/interlock-go/interlock/analyzers/pass/directives"
 	"github.com/interlock-go/interlock/analyzers/pass/guards"
@@ -197,9 +196,7 @@ func listCodes() []finding.Code {
 func (s *Summary) gatherFindings(pass *analysis.Pass) {
 	for _, c := range registry.Checks() {
 		r := pass.ResultOf[c.Analyzer].(*check.Result)
-		for _, f := range r.Findings {
-			s.Findings = append(s.Findings, levels.Graded(f))
-		}
+		s.Findings = append(s.Findings, r.Findings...)
 		s.Problems = append(s.Problems, r.Problems...)
 	}
 	finding.Sort(s.Findings)

@@ -7,6 +7,7 @@ import (
 
 	"github.com/interlock-go/interlock/analyzers/crosspkg"
 	"github.com/interlock-go/interlock/analyzers/finding"
+	"github.com/interlock-go/interlock/analyzers/levels"
 	"github.com/interlock-go/interlock/analyzers/summary"
 )
 
@@ -48,7 +49,7 @@ func (m *merger) fields(s *summary.Summary) {
 }
 
 // join decides questions that need all packages: lock-order cycles, exported variables
-// and the fields of types that are.
+// and the fields of types that are. It gives each finding its level.
 func (m *merger) join() {
 	r := m.result
 	r.Findings = slices.DeleteFunc(crosspkg.Judge(r.Findings, m.variables...), func(f *finding.Finding) bool {
@@ -63,6 +64,9 @@ func (m *merger) join() {
 		return slices.ContainsFunc(cycles, func(c *finding.Finding) bool { return sameLocks(c, f) })
 	})
 	r.Findings = append(r.Findings, cycles...)
+	for i, f := range r.Findings {
+		r.Findings[i] = levels.Graded(f)
+	}
 	if m.whole() {
 		for _, field := range slices.Sorted(maps.Keys(m.unless)) {
 			if !m.written[field] {
