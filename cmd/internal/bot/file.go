@@ -82,7 +82,10 @@ func (f *File) Write(name string) error {
 
 // fit reports whether g is a finding in the repository, and names its files from there.
 func (f *File) fit(g *finding.Finding) bool {
-	if g == nil || g.Validate() != nil || len(g.Accesses)+len(g.Cycle) > maxPlaces {
+	if g == nil || g.Validate() != nil || len(g.Accesses)+len(g.Cycle) > maxPlaces || len(g.SameAs) > maxPlaces {
+		return false
+	}
+	if slices.ContainsFunc(g.SameAs, func(id string) bool { return len(id) != len(g.ID) }) {
 		return false
 	}
 	g.RenameFiles(f.inRepository)

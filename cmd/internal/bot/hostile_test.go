@@ -185,9 +185,9 @@ func TestHostileFiles(t *testing.T) {
 
 // Huge texts are cut, so that no comment exceeds what a host takes.
 func TestSizes(t *testing.T) {
-	f := loaded(strings.Repeat("@`<&|*\n", 5_000))
+	f := loaded(strings.Repeat("@`<&|*\n", 1_000))
 	var all []*finding.Finding
-	for i := range 200 {
+	for i := range 60 {
 		g := *f
 		g.Variable.Name, g.Variable.Type = "x", fmt.Sprintf("T%d", i)
 		fix := *f.Fix
@@ -200,7 +200,7 @@ func TestSizes(t *testing.T) {
 	state := stateOf(t, all[:2]...)
 	state.File.Findings = all
 	d := Decide(state)
-	if len(d.Comments) > maxComments || len(d.Chosen) != 200 {
+	if len(d.Comments) > maxComments || len(d.Chosen) != 60 {
 		t.Errorf("%d comments of %d causes", len(d.Comments), len(d.Chosen))
 	}
 	for _, text := range []string{d.Body, d.Whole, d.Comments[0].Body} {

@@ -18,8 +18,12 @@ type marker struct {
 
 var markers = regexp.MustCompile(`<!-- interlock (\{[^\n]*\}) -->`)
 
+// maxIDs is how many ids a marker has: all of some text are far fewer, unless a stranger has made them up.
+const maxIDs = 1000
+
 // String returns the marker as an HTML comment. JSON writes < and > as escapes, so nothing ends it early.
 func (m marker) String() string {
+	m.IDs = m.IDs[:min(len(m.IDs), maxIDs)]
 	data, err := json.Marshal(m)
 	if err != nil { // strings and maps of strings always have a form
 		panic(err)

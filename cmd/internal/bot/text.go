@@ -122,11 +122,17 @@ func bodyText(all int, rest []cause, m marker, abilities Abilities) string {
 	if len(rest) > 0 {
 		fmt.Fprintf(&b, "\n%s here, since no changed line shows them or there are too many:\n\n", stand(len(rest)))
 	}
-	for _, c := range rest {
+	for i, c := range rest {
+		// There may be hundreds: most are not even counted as text.
+		if maxBody-b.Len()-len(end) < maxText {
+			fmt.Fprintf(&b, "- and %d more\n", len(rest)-i)
+			break
+		}
 		head := "- " + line(c) + "\n"
 		whole := fmt.Sprintf("- <details><summary>%s</summary>\n\n%s\n</details>\n", summary(c),
 			indent(commentText(c, nil, abilities)))
-		switch room := maxBody - b.Len() - len(end); {
+		room := maxBody - b.Len() - len(end)
+		switch {
 		case len(whole) <= room:
 			b.WriteString(whole)
 		case len(head) <= room:

@@ -42,7 +42,8 @@ type fake struct {
 	hooks    []hook // each answers one write in place of the fake, or behind it
 	reviews  []review
 	threads  []*thread
-	requests []string // methods and paths of all writes
+	requests []string          // methods and paths of all writes
+	diffs    map[string]string // by head and file
 }
 
 // hook stands in for the next answer to a write. With carry, the write has its effect.
@@ -81,7 +82,7 @@ type reply struct {
 
 func newFake(t *testing.T, files map[string]string) *fake {
 	t.Helper()
-	f := &fake{t: t, dir: t.TempDir()}
+	f := &fake{t: t, dir: t.TempDir(), diffs: map[string]string{}}
 	doc, err := openapi3.NewLoader().LoadFromFile("testdata/openapi.json")
 	if err != nil {
 		t.Fatal(err)
@@ -293,9 +294,11 @@ var hunkHead = regexp.MustCompile(`(?m)^@@ -\S+ \+(\d+)(?:,(\d+))? @@`)
 
 // hunkOf returns the number of the hunk that a line of a file is in, -1 if it is in none.
 func (f *fake) hunkOf(path string, line int) int {
-	text, err := f.try("diff", "main...change", "--", path)
-	if err != nil {
-		return -1
+	head := f.head()
+	text, ok := f.diffs[head+path]
+	if !ok {
+		text, _ = f.try("diff", "main...change", "--", path)
+		f.diffs[head+path] = text
 	}
 	for i, m := range hunkHead.FindAllStringSubmatch(text, -1) {
 		from, _ := strconv.Atoi(m[1])
