@@ -71,9 +71,11 @@ func ReadFile(r io.Reader) (f *File, leftOut int, err error) {
 	return f, all - len(f.Findings), nil
 }
 
-// Write writes the file.
+// Write writes the file. No list is null.
 func (f *File) Write(name string) error {
-	data, err := json.MarshalIndent(f, "", "\t")
+	whole := *f
+	whole.Known, whole.Findings = append([]string{}, f.Known...), append([]*finding.Finding{}, f.Findings...)
+	data, err := json.MarshalIndent(whole, "", "\t")
 	if err != nil {
 		return err
 	}

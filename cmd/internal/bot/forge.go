@@ -48,6 +48,8 @@ type Request struct {
 	Number int
 	Head   string // commit
 	Open   bool
+	Base   string // branch
+	Clone  string // address of the repository that the request is for
 }
 
 // Comment is a comment on lines of one file, at the head commit.

@@ -88,6 +88,9 @@ func (o *botFindOptions) run(c *call) int {
 	if err := file.Write(o.out); err != nil {
 		return c.unwritten(err)
 	}
+	if !file.Complete {
+		c.warn("not all of the request could be analysed and run, so that no comment will be resolved")
+	}
 	c.warn(fmt.Sprintf("%s in %s", report.Count(len(file.Findings), "finding"), o.out))
 	return exitClean
 }

@@ -148,5 +148,5 @@ var commands = table{&checkCommand, &planCommand, &testCommand, &campaignCommand
 
 	&sectionsListCommand, &sectionsCheckCommand, &sectionsRefreshCommand, &sectionsRefineCommand,
 	&campaignShowCommand, &campaignMergeCommand, &campaignExportCommand,
-	&botFindCommand, &botReviewCommand,
+	&botFindCommand, &botReviewCommand, &botServeCommand,
 	&baselineWriteCommand, &baselineCheckCommand, &configVerifyCommand, &configSchemaCommand}

@@ -57,6 +57,9 @@ func (f *Forge) Request(context.Context) (*bot.Request, error) {
 	if p.Head != nil {
 		r.Head = p.Head.Sha
 	}
+	if p.Base != nil && p.Base.Repository != nil {
+		r.Base, r.Clone = p.Base.Ref, p.Base.Repository.CloneURL
+	}
 	return r, nil
 }
 

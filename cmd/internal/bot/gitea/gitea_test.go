@@ -68,7 +68,8 @@ func race() *finding.Finding {
 // fileOf returns the file of findings on a head, as the second step reads it.
 func fileOf(t *testing.T, head string, findings ...*finding.Finding) *bot.File {
 	t.Helper()
-	data, err := json.Marshal(bot.File{Version: bot.FileVersion, Base: head, Head: head, Complete: true, Findings: findings})
+	data, err := json.Marshal(bot.File{Version: bot.FileVersion, Base: head, Head: head, Complete: true,
+		Findings: findings})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -126,7 +127,8 @@ func TestServer(t *testing.T) {
 	head = s.push("change", map[string]string{"bank.go": account + peek})
 	review(bot.Reviewed, fileOf(t, head, race()))
 	if _, _, err := s.other.CreatePullReview("owner", "bank", int64(n), sdk.CreatePullReviewOptions{
-		State: sdk.ReviewStateComment, Comments: []sdk.CreatePullReviewComment{{Path: "bank.go", Body: "why?", NewLineNum: 18}},
+		State:    sdk.ReviewStateComment,
+		Comments: []sdk.CreatePullReviewComment{{Path: "bank.go", Body: "why?", NewLineNum: 18}},
 	}); err != nil {
 		t.Fatal(err)
 	}

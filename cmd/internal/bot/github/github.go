@@ -102,7 +102,8 @@ func (f *Forge) Request(ctx context.Context) (*bot.Request, error) {
 	if err != nil {
 		return nil, classed(err)
 	}
-	return &bot.Request{Number: f.number, Head: p.GetHead().GetSHA(), Open: p.GetState() == "open"}, nil
+	return &bot.Request{Number: f.number, Head: p.GetHead().GetSHA(), Open: p.GetState() == "open",
+		Base: p.GetBase().GetRef(), Clone: p.GetBase().GetRepo().GetCloneURL()}, nil
 }
 
 // Diff implements [bot.Forge]. The list of files has the hunks in which GitHub takes comments; it has none for files
