@@ -3,18 +3,24 @@ package bot
 import (
 	"cmp"
 	"slices"
+	"strings"
 
 	"github.com/interlock-go/interlock/analyzers/finding"
+	"github.com/interlock-go/interlock/analyzers/levels"
 )
 
-// sure has the codes whose suspected findings are posted: those of checks for which at least nine of ten findings were
-// true when people read them, on modules that nobody had tuned on. No check has been measured to be so.
-var sure = map[finding.Code]bool{}
-
 // postable reports whether f may be posted at all, wherever it lies. A confirmed finding may; a suspected one only if
-// its check is seldom wrong; an order that a run predicts, a hint and a lead never.
+// nine in ten of its class were true when people read them (package levels); an order that a run predicts and a lead
+// never. The level is worked out again, as the file is a stranger's.
 func postable(f *finding.Finding) bool {
-	return f.Level == "" && (f.Status == finding.Confirmed || f.Status == finding.Suspected && sure[f.Code])
+	switch f.Status {
+	case finding.Confirmed:
+		return true
+	case finding.Suspected:
+		graded := levels.Graded(f)
+		return graded.Level == finding.Likely && strings.HasPrefix(graded.Class, string(f.Code))
+	}
+	return false
 }
 
 // isNew reports whether the change has brought f in: the base does not have it, and the change touches it. The base was

@@ -27,7 +27,7 @@ type File struct {
 	// Complete reports whether all packages were analysed and all runs ended: only then is a finding gone that
 	// is missing.
 	Complete bool               `json:"complete"`
-	Known    []string           `json:"known"`    // ids of the findings on base, leads and hints too
+	Known    []string           `json:"known"`    // ids of the findings on base, leads too
 	Findings []*finding.Finding `json:"findings"` // on head; files are relative to the module
 }
 

@@ -55,8 +55,8 @@ func (o *botServeOptions) declare(fs *flag.FlagSet) {
 		return nil
 	})
 	fs.StringVar(&o.api, "api", "", "`address` of the server: of GitHub's API, or of Gitea")
-	fs.StringVar(&o.runner, "runner", "", "run the code of requests by this `command`, which takes another command as its "+
-		"arguments")
+	fs.StringVar(&o.runner, "runner", "", "run the code of requests by this `command`, which takes another command as "+
+		"its arguments")
 	fs.DurationVar(&o.timeout, "timeout", time.Hour, "end the first step of a job after this `time`")
 }
 

@@ -96,8 +96,8 @@ func (w *work) do(ctx context.Context) error {
 	}
 	w.file.Known = ids(known)
 	w.Note("checking the request")
-	// Hints and leads tell that a finding is still there, though nobody posts them.
-	suspected, whole, err := w.report(ctx, w.dir, "check", append([]string{"-hints", "-leads"}, w.Packages...)...)
+	// Possible findings and leads tell that a finding is still there, though nobody posts them.
+	suspected, whole, err := w.report(ctx, w.dir, "check", append([]string{"-possible", "-leads"}, w.Packages...)...)
 	if err != nil {
 		return err
 	}
@@ -130,7 +130,7 @@ func (w *work) checkBase(ctx context.Context) ([]*finding.Finding, error) {
 	if _, err := os.Stat(filepath.Join(dir, "go.mod")); err != nil {
 		return nil, nil
 	}
-	known, _, err := w.report(ctx, dir, "check", append([]string{"-hints", "-leads"}, w.Packages...)...)
+	known, _, err := w.report(ctx, dir, "check", append([]string{"-possible", "-leads"}, w.Packages...)...)
 	return known, err
 }
 

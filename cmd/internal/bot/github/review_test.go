@@ -134,13 +134,21 @@ func TestOnlyNewNothingTwice(t *testing.T) {
 	old := race("bank.go", 13, "(*Account).Add") // no line of it has changed
 	suspected := race("bank.go", 18, "(*Account).Guess")
 	suspected.Status, suspected.Evidence = finding.Suspected, nil
+	likely := race("bank.go", 18, "(*Account).Lost") // its check is seldom wrong, and nothing has changed there
+	likely.Code, likely.Status, likely.Evidence, likely.Accesses[0].Line = "IL4001", finding.Suspected, nil, 12
 	known := race("bank.go", 18, "(*Account).Known")
-	file := f.fileOf(race("bank.go", 18, "(*Account).Peek"), old, suspected, known)
+	file := f.fileOf(race("bank.go", 18, "(*Account).Peek"), old, suspected, likely, known)
 	file.Known = []string{known.ID}
 	r := f.reviewAs(bot.Reviewed, file)
 	f.counts(1, 1)
 	if len(r.Chosen) != 1 || f.threads[0].Line != 18 {
 		t.Errorf("%d causes, at line %d", len(r.Chosen), f.threads[0].Line)
+	}
+	// In a changed line it is posted, unless its class is that of another check.
+	for class, want := range map[string]bot.Ending{"": bot.Reviewed, "IL1004": bot.Quiet} {
+		f := withPeek(t)
+		likely.Accesses[0].Line, likely.Class = 18, class
+		f.reviewAs(want, f.fileOf(likely))
 	}
 	// The same push once more, and then a push that changes something else.
 	f.reviewAs(bot.Quiet, file)

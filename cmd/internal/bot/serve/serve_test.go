@@ -218,7 +218,7 @@ func TestOneServer(t *testing.T) {
 	}
 }
 
-// FuzzReceive sends signed texts of strangers: whoever may open a request chooses its parts.
+// FuzzReceive sends signed texts of strangers: a stranger who opens a request chooses its parts.
 func FuzzReceive(f *testing.F) {
 	f.Add([]byte(body("opened", 7, commit(1))))
 	f.Add([]byte(`{"action":"opened","number":1e99}`))
