@@ -147,9 +147,9 @@ func (f *Forge) Text(ctx context.Context, commit, path string) (string, error) {
 
 // Post implements [bot.Forge].
 func (f *Forge) Post(ctx context.Context, commit, body string, comments []bot.Comment) error {
-	review := &github.PullRequestReviewRequest{CommitID: &commit, Body: &body, Event: github.Ptr("COMMENT")}
+	review := &github.PullRequestReviewRequest{CommitID: &commit, Body: &body, Event: new("COMMENT")}
 	for _, c := range comments {
-		draft := &github.DraftReviewComment{Path: &c.Path, Body: &c.Body, Line: &c.End, Side: github.Ptr("RIGHT")}
+		draft := &github.DraftReviewComment{Path: &c.Path, Body: &c.Body, Line: &c.End, Side: new("RIGHT")}
 		if c.Start < c.End { // GitHub refuses a range of one line
 			draft.StartLine, draft.StartSide = &c.Start, draft.Side
 		}

@@ -102,11 +102,11 @@ func child(dir string) {
 	fail(s.Serve(context.Background(), l))
 }
 
-// TestKilled kills the server forty times while twenty requests come in: each gets one review.
+// TestKilled kills the server, in a long test forty times while twenty requests come in: each gets one review.
 func TestKilled(t *testing.T) {
-	kills, requests := 40, 20
-	if testing.Short() {
-		kills, requests = 4, 5
+	kills, requests := 10, 8
+	if isLong {
+		kills, requests = 40, 20
 	}
 	dir := t.TempDir()
 	var mu sync.Mutex

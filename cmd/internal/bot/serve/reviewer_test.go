@@ -30,6 +30,10 @@ func TestReviewer(t *testing.T) {
 	}
 	t.Setenv("INTERLOCK_TOKEN", "token-of-the-bot")
 	t.Setenv("INTERLOCK_WEBHOOK_SECRET", "secret-of-the-hook")
+	output := "50000000"
+	if isLong {
+		output = "1000000000"
+	}
 	dir := t.TempDir()
 	sh := func(script string) string {
 		t.Helper()
@@ -56,7 +60,7 @@ func TestReviewer(t *testing.T) {
 		{"no secrets", good + `; ! env | grep -e token-of -e secret-of; ! grep -r token-of .git`, "nothing to post", ""},
 		{"fails", "echo no such thing >&2; exit 3", "", "no such thing"},
 		{"hangs", "sleep 60 & sleep 60", "", "took longer than"},
-		{"1 GB", "head -c 1000000000 /dev/zero; exit 1", "", "exit status 1"},
+		{"much output", "head -c " + output + " /dev/zero; exit 1", "", "exit status 1"},
 		{"commands", `printf '\n::error::x\n\033[31mred'; exit 1`, "", `\x1b[31mred`},
 		{"no file", "true", "", "findings.json"},
 		{"no JSON", `echo x >"${4#-o=}"`, "", "not one of"},
