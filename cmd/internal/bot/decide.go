@@ -45,6 +45,7 @@ func Decide(s State) Decision {
 	own := marker{Head: s.File.Head}
 	whole := own
 	for _, c := range d.Chosen {
+		c[0] = turned(c[0], s.Diff)
 		m := marker{IDs: c.ids(), Files: checksums(c, s.Text)}
 		whole.IDs = append(whole.IDs, m.IDs...)
 		comment, ok := comment(s, c, m)
@@ -157,18 +158,25 @@ func settled(s State) (all []Thread) {
 	return all
 }
 
-// Findings returns the best proven finding of each cause that is new, the side that has changed first: formats for
-// code hosts have one place a finding. The id does not depend on the order of the two sides.
-func (d *Decision) Findings(changes Diff) (all []*finding.Finding) {
+// Findings returns the best proven finding of each cause that is new.
+func (d *Decision) Findings() (all []*finding.Finding) {
 	for _, c := range d.Chosen {
-		f := *c[0]
-		if f.Accesses = slices.Clone(f.Accesses); len(f.Accesses) > 1 {
-			a, b := &f.Accesses[0], &f.Accesses[1]
-			if !changes.touches(a.File, a.Line) && changes.touches(b.File, b.Line) {
-				*a, *b = *b, *a
-			}
-		}
-		all = append(all, &f)
+		all = append(all, c[0])
 	}
 	return all
+}
+
+// turned returns f with the side first that has changed: that is the one to look at, and formats for code hosts have one
+// place a finding. The id does not depend on the order of the two sides.
+func turned(f *finding.Finding, d Diff) *finding.Finding {
+	if len(f.Accesses) < 2 {
+		return f
+	}
+	a, b := f.Accesses[0], f.Accesses[1]
+	if d.touches(a.File, a.Line) || !d.touches(b.File, b.Line) {
+		return f
+	}
+	g := *f
+	g.Accesses = slices.Concat([]finding.Access{b, a}, f.Accesses[2:])
+	return &g
 }

@@ -22,7 +22,6 @@ const (
 // Result is the outcome of a review.
 type Result struct {
 	Decision
-	Diff     Diff
 	Ending   Ending
 	Resolved int  // threads
 	Answered int  // threads with a reply of somebody else, or that the forge would not resolve
@@ -60,7 +59,7 @@ func reviewOnce(ctx context.Context, forge Forge, file *File) (*Result, error) {
 	}
 	// Texts are asked for once: several findings lie in one file.
 	texts := map[string]func() (string, error){}
-	r := &Result{Ending: Quiet, Diff: d, Decision: Decide(State{
+	r := &Result{Ending: Quiet, Decision: Decide(State{
 		File: file, Diff: d, Posted: posted, Abilities: forge.Abilities(),
 		Text: func(path string) (string, error) {
 			if texts[path] == nil {

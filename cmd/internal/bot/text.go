@@ -3,6 +3,8 @@ package bot
 import (
 	"fmt"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/interlock-go/interlock/analyzers/finding"
 )
@@ -17,7 +19,7 @@ const (
 func commentText(c cause, s *suggestion, abilities Abilities) string {
 	f := c[0]
 	var b strings.Builder
-	fmt.Fprintf(&b, "**%s** (%s, %s)\n\n", plain(f.Title), f.Code, f.Status)
+	fmt.Fprintf(&b, "**%s** (%s, %s)\n\n", plain(sentence(f.Title)), f.Code, f.Status)
 	if f.Message != "" {
 		fmt.Fprintf(&b, "%s\n\n", plain(f.Message))
 	}
@@ -35,6 +37,12 @@ func commentText(c cause, s *suggestion, abilities Abilities) string {
 	}
 	writePatch(&b, f, s, abilities)
 	return b.String()
+}
+
+// sentence returns a title with a capital letter, as it begins a text of its own.
+func sentence(title string) string {
+	r, n := utf8.DecodeRuneInString(title)
+	return string(unicode.ToUpper(r)) + title[n:]
 }
 
 // replayed returns how often the command has shown the finding again, for the middle of a sentence.

@@ -118,7 +118,7 @@ func (o *botReviewOptions) finish(c *call, r *bot.Result) int {
 		c.warn("the request is closed: nothing is posted")
 	case bot.ReadOnly:
 		c.warn("the token may not write: the findings are annotations, and stand in the summary of the job")
-		rep := &report.Report{Command: "bot review", Version: version(), Findings: r.Findings(r.Diff)}
+		rep := &report.Report{Command: "bot review", Version: version(), Findings: r.Findings()}
 		if err := writeTo(c.stdout, report.GitHub{}, rep); err != nil {
 			return c.unwritten(err)
 		}
@@ -173,7 +173,7 @@ func (o *botReviewOptions) print(c *call, file *bot.File) int {
 		o.format = "text"
 	}
 	rep := &report.Report{Command: "bot review", Version: version(), Root: r.Root(), Dir: r.Root(), Repository: r.Root(),
-		Findings: decision.Findings(d)}
+		Findings: decision.Findings()}
 	if err := c.emit(rep, reportFlags{format: o.format}); err != nil {
 		return c.unwritten(err)
 	}

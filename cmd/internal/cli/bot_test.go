@@ -42,7 +42,7 @@ func TestReadOnlyReview(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := &bot.Result{Ending: bot.ReadOnly, Diff: d, Decision: bot.Decide(bot.State{File: file, Diff: d,
+	r := &bot.Result{Ending: bot.ReadOnly, Decision: bot.Decide(bot.State{File: file, Diff: d,
 		Posted: new(bot.Posted), Text: func(string) (string, error) { return "package a\n", nil }})}
 	var stdout, stderr bytes.Buffer
 	if code := new(botReviewOptions).finish(&call{stdout: &stdout, stderr: &stderr}, r); code != exitClean {

@@ -124,8 +124,9 @@ func (s *server) picture(n int, dir string) {
 	// The page keeps a connection open, so that it is never wholly loaded.
 	ctx, cancel := context.WithTimeout(s.t.Context(), time.Minute)
 	defer cancel()
-	cmd := exec.CommandContext(ctx, "chromium", "--headless", "--no-sandbox", "--window-size=1200,1600", "--timeout=20000",
-		"--user-data-dir="+s.t.TempDir(), "--screenshot="+filepath.Join(dir, "request.png"), page)
+	cmd := exec.CommandContext(ctx, "chromium", "--headless", "--no-sandbox", "--disable-gpu", "--window-size=1200,2000",
+		"--virtual-time-budget=10000", "--user-data-dir="+s.t.TempDir(),
+		"--screenshot="+filepath.Join(dir, "request.png"), page)
 	cmd.WaitDelay = time.Second
 	if out, err := cmd.CombinedOutput(); err != nil {
 		s.t.Logf("no picture: %v\n%s", err, out)
