@@ -59,7 +59,7 @@ func TestReadOnlyReview(t *testing.T) {
 
 // The request is that of the event, except where flags name another one.
 func TestConnect(t *testing.T) {
-	for _, name := range []string{"GITEA_ACTIONS", "GITHUB_REPOSITORY", "INTERLOCK_TOKEN", "GITEA_TOKEN", "GITHUB_EVENT_PATH"} {
+	for _, name := range strings.Fields("GITEA_ACTIONS GITHUB_REPOSITORY INTERLOCK_TOKEN GITEA_TOKEN GITHUB_EVENT_PATH") {
 		t.Setenv(name, "")
 	}
 	t.Setenv("GITHUB_TOKEN", "x")

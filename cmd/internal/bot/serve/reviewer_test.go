@@ -47,7 +47,8 @@ func TestReviewer(t *testing.T) {
 		}
 		return strings.TrimSpace(string(out))
 	}
-	head := sh("git init -q -b main; git commit -q --allow-empty -m a; git checkout -q -b change; echo 'package a' >a.go; " +
+	head := sh("git init -q -b main; git commit -q --allow-empty -m a; git checkout -q -b change; " +
+		"echo 'package a' >a.go; " +
 		"git add .; git commit -q -m b; git update-ref refs/pull/7/head HEAD; git rev-parse HEAD")
 	base := sh("git rev-parse main")
 	// The command gets: bot find -base=REF -o=FILE.
