@@ -120,8 +120,11 @@ func (q *Queue) Finish(ctx context.Context, j Job, note string) error {
 	return q.set(ctx, j, done, time.Now(), note)
 }
 
-// maxTries is how often a job is tried. With twice the wait each time, that is about a day.
-const maxTries = 10
+// A job is tried so often, with twice the wait each time: for about four hours.
+const (
+	maxTries  = 10
+	firstWait = 15 * time.Second
+)
 
 // Retry puts a job back that has failed, to be tried later, or marks it as failed.
 func (q *Queue) Retry(ctx context.Context, j Job, reason string) error {
@@ -129,7 +132,7 @@ func (q *Queue) Retry(ctx context.Context, j Job, reason string) error {
 	if j.Tries++; j.Tries >= maxTries {
 		state = failed
 	}
-	return q.set(ctx, j, state, time.Now().Add(time.Minute<<j.Tries), reason)
+	return q.set(ctx, j, state, time.Now().Add(firstWait<<(j.Tries-1)), reason)
 }
 
 func (q *Queue) set(ctx context.Context, j Job, state string, due time.Time, note string) error {

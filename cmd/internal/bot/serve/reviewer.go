@@ -46,8 +46,8 @@ func (r *Reviewer) Work(ctx context.Context, j Job) (note string, err error) {
 		return "superseded", nil
 	}
 	file, err := r.find(ctx, j, req)
-	if err != nil || file == nil {
-		return "superseded", err
+	if err != nil {
+		return "", err
 	}
 	res, err := bot.Review(ctx, forge, file, func(d time.Duration) { sleep(ctx, d) })
 	if err != nil {
@@ -68,8 +68,7 @@ func sleep(ctx context.Context, d time.Duration) {
 	}
 }
 
-// find fetches the request into a temporary folder and returns the findings there; nil if its head is another one by
-// now.
+// find fetches the request into a temporary folder and returns the findings there.
 func (r *Reviewer) find(ctx context.Context, j Job, req *bot.Request) (*bot.File, error) {
 	dir, err := os.MkdirTemp("", "interlock-bot")
 	if err != nil {
@@ -84,7 +83,10 @@ func (r *Reviewer) find(ctx context.Context, j Job, req *bot.Request) (*bot.File
 		}
 	}
 	head, err := r.fetch(ctx, clone, j, req)
-	if err != nil || head != j.Head {
+	if err == nil && head != j.Head { // a host may answer webhooks before git, or the request has moved on
+		err = errors.New("git has another head than the request")
+	}
+	if err != nil {
 		return nil, err
 	}
 	name := filepath.Join(out, findingsName)
