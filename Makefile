@@ -5,7 +5,7 @@ LAB = $(GO) run ./cmd/internal/lab
 # Each tool of the lab keeps its figures beside itself; docs/measured.md has a row a bar.
 FIGURES = cmd/internal/lab
 
-.PHONY: help build test quick unit vetted sample lint fmt house editors release demo toolchains noise cost bench conformance detect exam excuses fuzz silent hidden replays racesuite hbcost hbsuite saves sections strangers patches torture validator clean edits clients long
+.PHONY: help build gitea test quick unit vetted sample lint fmt house editors release demo toolchains noise cost bench conformance detect exam excuses fuzz silent hidden replays racesuite hbcost hbsuite saves sections strangers patches torture validator clean edits clients long
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-11s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -46,6 +46,7 @@ clients:
 	elif ! [ -d editors/test/node_modules ] && ! (cd editors/test && npm install --silent); then \
 		echo "make: npm cannot install VS Code's library, so the language server is not tried with it" >&2; \
 	fi
+	@[ -x bin/gitea/gitea ] || echo "make: no Gitea, so the bot is not tried with it: make gitea builds it" >&2
 
 lint: build vetted ## gofmt, go vet, staticcheck, and interlock on its own code
 	$(GO) tool staticcheck ./...
@@ -168,6 +169,13 @@ torture: build ## generate 3,000 correct programs and 1,000 racy twins, and try 
 validator: ## count the wrong patches that are refused for the right reason, and with MEASURE what a candidate costs
 	$(GO) test ./patchgen/internal/validate -run 'TestGolden|TestWrong|TestMeasure' -count=1 -v \
 		$(if $(MEASURE),-args $(MEASURE)) | grep -E 'wrong patches|CPU-s|refused:|^(ok|FAIL|---)'
+
+# The version whose module builds without anything but the Go module proxy.
+GITEA = v1.26.4
+gitea: bin/gitea/gitea ## build Gitea, with which the tests of the bot try it: once, about 400 s of one processor
+
+bin/gitea/gitea:
+	sh testdata/gitea.sh $(GITEA) bin/gitea
 
 clean: ## remove what make built
 	rm -rf bin

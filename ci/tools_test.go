@@ -83,6 +83,15 @@ func TestReviewdog(t *testing.T) {
 	}
 }
 
+// actionlint has no complaint about the workflows of the bot.
+func TestActionlintOfTheBot(t *testing.T) {
+	program := install(t, actionlint)
+	r := newRepository(t)
+	if code, out := r.sh(program + " -no-color $GITHUB_ACTION_PATH/bot.yml $GITHUB_ACTION_PATH/bot-forks.yml"); code != 0 {
+		t.Errorf("exit code %d\n%s", code, out)
+	}
+}
+
 // actionlint has no complaint about the workflow, with the action beside it, and would have one about a wrong input.
 func TestActionlint(t *testing.T) {
 	program := install(t, actionlint)

@@ -174,7 +174,7 @@ func outputsOf(args []string) (o outputs) {
 			o.write = true
 		case name == "C":
 			dir = value
-		case name == "o" && (args[0] == "audit" || args[0] == "build"):
+		case name == "o" && slices.Contains([]string{"audit", "bot", "build"}, args[0]):
 			path(value)
 		case name == "o":
 			_, value, _ = strings.Cut(value, ":")

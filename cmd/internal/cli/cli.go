@@ -143,8 +143,10 @@ func (c *call) guarded(cmd runner) (code int) {
 // commands are all commands, in the order in which help lists them.
 var commands = table{&checkCommand, &planCommand, &testCommand, &campaignCommand, &fixCommand, &auditCommand,
 	&baselineCommand, &sectionsCommand, &runCommand, &buildCommand, &envCommand, &reportCommand,
-	&lspCommand, &initCommand, &configCommand, &completionCommand, &explainCommand, &versionCommand, &helpCommand,
+	&botCommand, &lspCommand, &initCommand, &configCommand, &completionCommand, &explainCommand, &versionCommand,
+	&helpCommand,
 
 	&sectionsListCommand, &sectionsCheckCommand, &sectionsRefreshCommand, &sectionsRefineCommand,
 	&campaignShowCommand, &campaignMergeCommand, &campaignExportCommand,
+	&botFindCommand, &botReviewCommand, &botServeCommand,
 	&baselineWriteCommand, &baselineCheckCommand, &configVerifyCommand, &configSchemaCommand}

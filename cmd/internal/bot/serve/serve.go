@@ -1,0 +1,191 @@
+package serve
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"regexp"
+	"slices"
+	"time"
+
+	"github.com/google/go-github/v92/github"
+)
+
+// Worker reviews the head of a request. It returns a note on the end of the review; after an error the job is tried
+// again later.
+type Worker func(ctx context.Context, j Job) (note string, err error)
+
+// Server receives webhooks, and has a worker do the jobs.
+type Server struct {
+	Queue  *Queue
+	Secret []byte // of the webhooks; not empty
+	Work   Worker
+	Log    func(string)
+
+	wake chan struct{} // a job may be due
+}
+
+// maxDelivery is how large a delivery may be: GitHub sends 25 MB at most.
+const maxDelivery = 25 << 20
+
+// Serve serves until ctx ends; a job that is being worked on then is done again by the next server.
+func (s *Server) Serve(ctx context.Context, l net.Listener) error {
+	if len(s.Secret) == 0 {
+		return errors.New("a webhook without a secret would run anybody's code: set one")
+	}
+	s.wake = make(chan struct{}, 1)
+	server := &http.Server{Handler: s.handler(), ReadHeaderTimeout: 10 * time.Second, ReadTimeout: time.Minute,
+		WriteTimeout: time.Minute, MaxHeaderBytes: 1 << 16}
+	ended := make(chan error, 1)
+	go func() { ended <- server.Serve(l) }()
+	worker := make(chan struct{})
+	go func() {
+		defer close(worker)
+		s.work(ctx)
+	}()
+	// No delivery that was answered is lost: the queue has it.
+	select {
+	case <-ctx.Done():
+		grace, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
+		defer cancel()
+		err := server.Shutdown(grace)
+		<-worker
+		return err
+	case err := <-ended:
+		return err
+	}
+}
+
+// handler answers deliveries at any path but /health.
+func (s *Server) handler() http.Handler {
+	mux := http.NewServeMux()
+	mux.HandleFunc("POST /", s.receive)
+	mux.HandleFunc("GET /health", func(w http.ResponseWriter, r *http.Request) {
+		counts, err := s.Queue.Counts(r.Context())
+		if err != nil {
+			http.Error(w, "the queue cannot be read", http.StatusInternalServerError)
+			return
+		}
+		fmt.Fprintln(w, counts)
+	})
+	return mux
+}
+
+// delivery is the part of an event that names a job. Gitea sends the same fields as GitHub.
+type delivery struct {
+	Action  string
+	Number  int
+	Request struct {
+		Head struct{ SHA string }
+	} `json:"pull_request"`
+	Repository struct {
+		FullName string `json:"full_name"`
+	}
+}
+
+// pushed are the actions by which a request has a new head.
+var pushed = []string{"opened", "reopened", "synchronize", "synchronized"}
+
+var (
+	validName   = regexp.MustCompile(`^[A-Za-z0-9_.-]+/[A-Za-z0-9_.-]+$`)
+	validCommit = regexp.MustCompile(`^([0-9a-f]{40}|[0-9a-f]{64})$`)
+)
+
+// receive queues the job of a delivery. It is answered once the job is on the disk.
+func (s *Server) receive(w http.ResponseWriter, r *http.Request) {
+	r.Body = http.MaxBytesReader(w, r.Body, maxDelivery)
+	body, err := github.ValidatePayload(r, s.Secret)
+	if err != nil {
+		http.Error(w, "the signature is missing or wrong", http.StatusUnauthorized)
+		return
+	}
+	if github.WebHookType(r) != "pull_request" {
+		fmt.Fprintln(w, "ignored: not about a request")
+		return
+	}
+	var d delivery
+	if err := json.Unmarshal(body, &d); err != nil {
+		http.Error(w, "no event", http.StatusBadRequest)
+		return
+	}
+	if !slices.Contains(pushed, d.Action) {
+		fmt.Fprintln(w, "ignored: no new head")
+		return
+	}
+	j := Job{Repository: d.Repository.FullName, Number: d.Number, Head: d.Request.Head.SHA}
+	if !validName.MatchString(j.Repository) || !validCommit.MatchString(j.Head) || j.Number <= 0 {
+		http.Error(w, "the event names no request", http.StatusBadRequest)
+		return
+	}
+	// The signed text itself is remembered: a copy of it changes nothing.
+	sum := sha256.Sum256(body)
+	isNew, err := s.Queue.Add(r.Context(), hex.EncodeToString(sum[:]), j)
+	switch {
+	case err != nil:
+		s.Log(fmt.Sprintf("queueing %v: %v", j, err))
+		http.Error(w, "the queue cannot be written", http.StatusServiceUnavailable)
+	case !isNew:
+		http.Error(w, "this delivery has come before", http.StatusConflict)
+	default:
+		w.WriteHeader(http.StatusAccepted)
+		select {
+		case s.wake <- struct{}{}:
+		default: // the worker will look anyway
+		}
+	}
+}
+
+// poll is how often the worker looks for jobs that are due again.
+const poll = 10 * time.Second
+
+// work does the jobs one by one.
+func (s *Server) work(ctx context.Context) {
+	for ctx.Err() == nil {
+		j, ok, err := s.Queue.Take(ctx)
+		if err != nil && ctx.Err() == nil {
+			s.Log(fmt.Sprintf("taking a job: %v", err))
+		}
+		if !ok {
+			select {
+			case <-ctx.Done():
+			case <-s.wake:
+			case <-time.After(poll):
+			}
+			continue
+		}
+		s.do(ctx, j)
+	}
+}
+
+// do has the worker do one job. One that was cut off by the end of the server stays at work, and so is done again.
+func (s *Server) do(ctx context.Context, j Job) {
+	note, err := s.attempt(ctx, j)
+	switch {
+	case ctx.Err() != nil:
+		return
+	case err != nil:
+		s.Log(fmt.Sprintf("%v: %v", j, err))
+		err = s.Queue.Retry(ctx, j, err.Error())
+	default:
+		s.Log(fmt.Sprintf("%v: %s", j, note))
+		err = s.Queue.Finish(ctx, j, note)
+	}
+	if err != nil && ctx.Err() == nil {
+		s.Log(fmt.Sprintf("%v: writing the queue: %v", j, err))
+	}
+}
+
+// attempt is Work, whose panic is an error of one job.
+func (s *Server) attempt(ctx context.Context, j Job) (note string, err error) {
+	defer func() {
+		if v := recover(); v != nil {
+			err = fmt.Errorf("panic: %v", v)
+		}
+	}()
+	return s.Work(ctx, j)
+}
