@@ -199,18 +199,24 @@ evidence file; "interlock report" prints the findings. It is env and go build in
 
 type buildOptions struct {
 	envOptions
-	output string
+	output     string
+	production bool
 }
 
 func (o *buildOptions) declare(fs *flag.FlagSet) {
 	o.envOptions.declare(fs)
 	fs.StringVar(&o.output, "o", "", "write the program to this `path`, or several programs into this "+
 		"folder; always needed")
+	fs.BoolVar(&o.production, "production", false, "build in the race watch for production, which is off until\n"+
+		"INTERLOCK_SAMPLE=budget=2%% turns it on; nothing is rewritten")
 }
 
 func (o *buildOptions) run(c *call) int {
 	if o.output == "" {
 		return c.usage("-o is missing: the path of the program, or a folder for several programs")
+	}
+	if o.production {
+		return buildProduction(c, o.output)
 	}
 	m, code := o.prepare(c)
 	if m == nil {

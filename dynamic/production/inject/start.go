@@ -1,0 +1,113 @@
+//go:build interlock_production
+
+package runtime
+
+import (
+	"internal/runtime/syscall/linux"
+	"unsafe"
+)
+
+// ilkMeans is how this process samples. The numbers are those of package agent.
+const (
+	ilkOff       = iota // INTERLOCK_SAMPLE does not ask for it
+	ilkRegisters        // debug registers, and a timer of the kernel
+	ilkPauses           // a timer of the kernel: goroutines are held at e1 for a short time
+	ilkNoTimer          // the kernel has refused the timer
+	ilkOldKernel        // a signal that is blocked would end the process there
+)
+
+// ilkState holds how this process samples: written before there is a second thread, and read by all.
+var ilkState struct {
+	means    int32
+	errno    int32 // of the kernel's refusal; 0 where it has taken the registers, and they have shown nothing
+	clockFD  int32
+	clock    ilkAttr
+	costTrap int64 // ns that one access to a watched variable takes
+	costSet  int64 // ns that moving a watch takes, with one thread
+}
+
+// ilkPeriod is the time of the program between two samples of one thread, in ns. It is no divisor of common periods.
+const ilkPeriod = 997_000
+
+// ilkStart opens the events of this process where INTERLOCK_SAMPLE asks for it. It runs on the first thread, before
+// there is another one: each event is inherited by all threads to come, so that nobody has to look for them.
+func ilkStart() {
+	if gogetenv("INTERLOCK_SAMPLE") == "" {
+		return
+	}
+	if !ilkIsLinux(5, 18) {
+		ilkState.means = ilkOldKernel
+		return
+	}
+	a := &ilkState.clock
+	a.kind, a.config, a.period, a.flags, a.sigData = ilkSoftware, ilkCPUClock, ilkPeriod, ilkCommon, ilkTagClock
+	if ilkState.clockFD = ilkOpen(a); ilkState.clockFD < 0 {
+		ilkState.means, ilkState.errno = ilkNoTimer, -ilkState.clockFD
+		return
+	}
+	testSigtrap = ilkTrap // the runtime's own tests alone use this hook otherwise
+	ilkState.means = ilkRegisters
+	for i := range ilkSlots {
+		s := &ilkSlots[i]
+		attr := ilkWatchAttr(uintptr(unsafe.Pointer(&ilkProbe)), 8, false, uint64(i))
+		attr.flags |= ilkDisabled
+		if s.fd = ilkOpen(&attr); s.fd < 0 {
+			ilkWithoutRegisters(-s.fd)
+			return
+		}
+	}
+	ilkCalibrate()
+}
+
+// ilkWithoutRegisters closes the events of the registers: the watch holds goroutines instead.
+func ilkWithoutRegisters(errno int32) {
+	ilkState.means, ilkState.errno = ilkPauses, errno
+	for i := range ilkSlots {
+		if fd := ilkSlots[i].fd; fd > 0 {
+			ilkClose(fd)
+		}
+	}
+}
+
+// ilkProbe is a variable to watch as a trial.
+var ilkProbe uint64
+
+// ilkCalibrate watches a variable of its own, counts the traps of a few writes, and measures what each takes.
+func ilkCalibrate() {
+	const writes = 8
+	before := nanotime()
+	attr := ilkWatchAttr(uintptr(unsafe.Pointer(&ilkProbe)), 8, false, ilkTagProbe)
+	ok := ilkIoctl(ilkSlots[0].fd, ilkIoctlModify, unsafe.Pointer(&attr))
+	armed := nanotime()
+	for range writes {
+		ilkWriteProbe()
+	}
+	written := nanotime()
+	ilkIoctl(ilkSlots[0].fd, ilkIoctlDisable, nil)
+	if !ok || ilkStats.probes != writes {
+		ilkWithoutRegisters(0) // some virtual machines take them, and nothing ever happens
+		return
+	}
+	ilkState.costSet, ilkState.costTrap = armed-before, (written-armed)/writes
+}
+
+//go:noinline
+func ilkWriteProbe() { ilkProbe++ }
+
+// ilkIsLinux reports whether the kernel is of this release or a later one.
+func ilkIsLinux(major, minor int) bool {
+	var names [6][65]byte // struct utsname
+	if _, _, errno := linux.Syscall6(linux.SYS_UNAME, uintptr(unsafe.Pointer(&names)), 0, 0, 0, 0, 0); errno != 0 {
+		return false
+	}
+	var n [2]int
+	i := 0
+	for _, c := range names[2] {
+		if '0' <= c && c <= '9' {
+			n[i] = 10*n[i] + int(c-'0')
+		} else if i++; i == len(n) {
+			break
+		}
+	}
+	return n[0] > major || n[0] == major && n[1] >= minor
+}
