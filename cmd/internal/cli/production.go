@@ -6,8 +6,14 @@ import (
 	"os/exec"
 	"slices"
 	"strings"
+	"time"
 
+	"github.com/interlock-go/interlock/atomicsets/plan"
+	"github.com/interlock-go/interlock/atomicsets/sites"
+	"github.com/interlock-go/interlock/cmd/internal/driver"
+	"github.com/interlock-go/interlock/cmd/internal/progress"
 	"github.com/interlock-go/interlock/dynamic/build"
+	"github.com/interlock-go/interlock/dynamic/campaign/watched"
 	"github.com/interlock-go/interlock/dynamic/scratch"
 )
 
@@ -44,4 +50,67 @@ func buildProduction(c *call, output string) int {
 	fmt.Fprintf(c.stderr, "interlock: %s watches for data races where INTERLOCK_SAMPLE is set, such as "+
 		"INTERLOCK_SAMPLE=budget=2%%; `interlock report FILE` prints what it has written\n", output)
 	return exitClean
+}
+
+// areFiles reports whether the arguments of report are files of evidence, not the folder of an env.
+func areFiles(names []string) bool {
+	return len(names) > 0 && !slices.ContainsFunc(names, func(name string) bool {
+		info, err := os.Stat(name)
+		return err != nil || info.IsDir()
+	})
+}
+
+// reportWatched reports on what programs have left that were built for production.
+func (o *reportOptions) reportWatched(c *call, files []string) int {
+	seen, err := watched.Read(files)
+	if err != nil {
+		return c.failed(err)
+	}
+	if seen.Processes == 0 {
+		return c.usage("no process that was watched in production has written to %s", strings.Join(files, ", "))
+	}
+	root, known := c.sourceOf(seen)
+	r := c.newReport("report", root, seen.Module)
+	r.Problems = append(r.Problems, seen.Unread...)
+	r.Findings, r.Coverage.Runs = seen.Findings(known), seen.Processes
+	share := 100 * float64(seen.SpentNS) / float64(max(seen.ProgramNS, 1))
+	fmt.Fprintf(c.stderr, "interlock: %s of %s, by %s: %v of processor time, of which the watch took %.1f %%; %s, %s watched\n",
+		progress.Count(seen.Processes, "process"), progress.Count(seen.Builds, "build"), strings.Join(seen.Means, " and "),
+		time.Duration(seen.ProgramNS).Round(time.Millisecond), share, progress.Count(int(seen.Samples), "sample"),
+		progress.Count(int(seen.Armed), "variable"))
+	if err := o.apply(c, r, &driver.Result{Root: root}); err != nil {
+		return c.failed(err)
+	}
+	return c.finish(r, o.reportFlags, &o.acceptFlags, false)
+}
+
+// sourceOf returns the root of the module and the sites of the packages with races, if this is the module's folder;
+// otherwise the current folder.
+func (c *call) sourceOf(seen *watched.Result) (root string, all []plan.Site) {
+	root, _ = os.Getwd()
+	var ours []string
+	for _, pkg := range seen.Packages() {
+		switch {
+		case pkg == "main": // the folder of a program is not known by its frames
+			ours = append(ours, seen.Programs()...)
+		case pkg == seen.Module || strings.HasPrefix(pkg, seen.Module+"/"):
+			ours = append(ours, pkg)
+		}
+	}
+	still, err := c.still()
+	if err != nil || len(ours) == 0 {
+		return root, nil
+	}
+	m, err := build.Load(c.ctx, build.Options{Patterns: ours, Still: still, Programs: true, NoTests: true})
+	if err != nil {
+		c.warn("the source of " + seen.Module + " is not here, so that variables are named by lines: run this in its folder")
+		return root, nil
+	}
+	c.closers = append(c.closers, m)
+	for _, p := range m.Packages {
+		for _, a := range sites.Enumerate(p) {
+			all = append(all, a.Site)
+		}
+	}
+	return m.Root, all
 }

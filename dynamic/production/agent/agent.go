@@ -96,12 +96,17 @@ func (a *agent) run() {
 	for next := int64(time.Second); ; {
 		ilkSleep(a.budget.pause())
 		began := ilkNow()
+		worked, thread := ilkWorked()
 		a.step(began)
 		if began-a.budget.start >= next { // each record of counters covers all before it
 			a.out.counters(a)
 			next *= 2
 		}
-		if !a.budget.settle(ilkNow() - began) {
+		took := ilkNow() - began
+		if now, same := ilkWorked(); same == thread {
+			took = now - worked
+		}
+		if !a.budget.settle(took + wakeup) {
 			ilkSwitch(false)
 			a.out.counters(a)
 			say("the budget of " + a.settings.budgetText + " cannot be held (" + a.budget.shareText() +

@@ -23,6 +23,7 @@ type budget struct {
 }
 
 const (
+	wakeup     = 10e3  // ns that the runtime takes to wake the agent: measured
 	briefPause = 10e6  // ns between two steps while the program works
 	longPause  = 200e6 // and while it does not
 	burst      = 20e6  // ns that handlers may save up

@@ -40,7 +40,7 @@ func (a *agent) judge() {
 // second returns the second access of a pair.
 func (a *agent) second(p *pair) (side, bool) {
 	if p.how != byValue {
-		return a.side(&p.e2[0])
+		return a.side(&p.e2[0]) // seen, or with byPlace one like it
 	}
 	// One of the threads that were asked may have stood beside its write.
 	for i := range min(int(p.answers), len(p.e2)) {

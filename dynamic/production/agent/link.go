@@ -39,6 +39,12 @@ func ilkSetTimes(window, pause int64)
 //go:linkname ilkNow runtime.ilkNow
 func ilkNow() int64
 
+//go:linkname ilkWorked runtime.ilkWorked
+func ilkWorked() (ns int64, thread uint64)
+
+//go:linkname ilkText runtime.ilkText
+func ilkText() uintptr
+
 //go:linkname ilkBounds runtime.ilkBounds
 func ilkBounds(pc uintptr) (start, end uintptr)
 
@@ -80,11 +86,12 @@ const (
 	byClock = iota + 1
 	byMeeting
 	byValue
+	byPlace
 )
 
 // counters is ilkStats.
 type counters struct {
-	samples, unknown, none, poor, full, armed, refused, own, ordered, collected, runtime, late,
+	samples, unknown, none, poor, full, hot, armed, refused, own, ordered, collected, runtime, late,
 	clock, met, changed, lost, nonGo, probes uint64
 	spent int64
 }

@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 	"syscall"
+	"unsafe"
 )
 
 // output is the file of evidence: JSON lines, one write each, in the form of package evidence.
@@ -15,6 +16,7 @@ type output struct {
 	left    int64  // bytes that still fit
 	dropped uint64 // records that were not written
 	program string
+	build   string // build id
 }
 
 func (o *output) open(name string, size int64) error {
@@ -30,7 +32,20 @@ func (o *output) open(name string, size int64) error {
 	if info, ok := debug.ReadBuildInfo(); ok {
 		o.program = info.Path
 	}
+	o.build = buildID()
 	return nil
+}
+
+// buildID returns the build id of the program, which the linker puts in front of its code; "" if it is not there.
+func buildID() string {
+	const mark, most = "\xff Go build ID: \"", 512
+	text := unsafe.String((*byte)(unsafe.Pointer(ilkText())), most)
+	_, id, _ := strings.Cut(text, mark)
+	id, _, ok := strings.Cut(id, `"`)
+	if !ok {
+		return ""
+	}
+	return id
 }
 
 // record is the text of one record as it grows.
@@ -106,7 +121,7 @@ func (o *output) start(a *agent) { o.write(begin("start").origin(a)) }
 // origin adds which program was watched, and how.
 func (r record) origin(a *agent) record {
 	r = append(r.key("origin"), '{')
-	r = r.text("program", a.out.program).text("module", module).text("means", a.means).text("budget", a.settings.budgetText)
+	r = r.text("program", a.out.program).text("module", module).text("build", a.out.build).text("means", a.means).text("budget", a.settings.budgetText)
 	if len(uncounted) > 0 {
 		r = append(r.key("uncounted"), '[')
 		for i, pkg := range uncounted {
@@ -122,11 +137,8 @@ func (r record) origin(a *agent) record {
 
 // pair writes a race.
 func (o *output) pair(a *agent, e1, e2 side, count uint64) {
-	kind := "clock" // nothing orders e1 before e2
-	if a.caught.how != byClock {
-		kind = "race" // they were made at the same moment
-	}
-	r := begin(kind).origin(a).number("count", count)
+	r := begin("clock").origin(a).number("count", count).flag("met", a.caught.how == byMeeting || a.caught.how == byValue).
+		flag("like", a.caught.how == byPlace)
 	o.write(r.side("a", e1, &a.caught).side("b", e2, &a.caught))
 }
 
@@ -176,7 +188,7 @@ func (o *output) counters(a *agent) {
 		name string
 		n    uint64
 	}{
-		{"samples", c.samples}, {"unknown", c.unknown}, {"none", c.none}, {"poor", c.poor}, {"full", c.full},
+		{"samples", c.samples}, {"unknown", c.unknown}, {"none", c.none}, {"poor", c.poor}, {"full", c.full}, {"hot", c.hot},
 		{"armed", c.armed}, {"refused", c.refused}, {"own", c.own}, {"ordered", c.ordered}, {"collected", c.collected},
 		{"runtime", c.runtime}, {"late", c.late}, {"non_go", c.nonGo}, {"clock", c.clock}, {"met", c.met}, {"changed", c.changed}, {"lost", c.lost},
 		{"races", a.reported}, {"dismissed", a.dismissed}, {"unnamed", a.unnamed},

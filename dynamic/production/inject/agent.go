@@ -105,7 +105,7 @@ func ilkTakeUnknown() uintptr {
 // ilkCounters copies ilkStats.
 //
 //go:linkname ilkCounters
-func ilkCounters(to *[19]uint64) { *to = *(*[19]uint64)(unsafe.Pointer(&ilkStats)) }
+func ilkCounters(to *[20]uint64) { *to = *(*[20]uint64)(unsafe.Pointer(&ilkStats)) }
 
 // ilkGrant adds time for handlers, up to most, in ns.
 //
@@ -125,6 +125,18 @@ func ilkSetTimes(window, pause int64) { ilkWindow, ilkPause = window, pause }
 //
 //go:linkname ilkNow
 func ilkNow() int64 { return nanotime() }
+
+// ilkWorked is ilkThreadTime, of which thread, for the agent.
+//
+//go:linkname ilkWorked
+func ilkWorked() (ns int64, thread uint64) {
+	return ilkThreadTime(), getg().m.procid
+}
+
+// ilkText returns where the code of the program begins.
+//
+//go:linkname ilkText
+func ilkText() uintptr { return firstmoduledata.text }
 
 // ilkBounds returns the code of the function at pc.
 //

@@ -9,10 +9,11 @@ import (
 
 // hold holds the goroutine of e1 at its access for a short time and looks whether the value changes (DataCollider; the
 // caller owns the slot). Nothing orders the write of another goroutine before e1, which did not synchronise since, nor
-// behind. The collector cannot finish meanwhile, as this thread does not stop for it: the object stays the same.
+// behind. The collector cannot finish meanwhile, as this thread does not stop for it: the object stays the same. It
+// reports whether the value changed.
 //
 //go:nowritebarrierrec
-func (s *ilkSlot) hold(gp *g) {
+func (s *ilkSlot) hold(gp *g) (changed bool) {
 	ilkCount(&ilkStats.armed)
 	s.tag += ilkTagStep
 	s.state.Store(ilkArmed) // from now on, other goroutines meet it
@@ -23,12 +24,13 @@ func (s *ilkSlot) hold(gp *g) {
 			if ilkValue(s.addr, s.size) != before {
 				s.state.Store(ilkBusy)
 				s.changed(gp)
-				return
+				return true
 			}
 			procyield(2)
 		}
 	}
 	s.state.Store(ilkBusy)
+	return false
 }
 
 // ilkValue returns the memory that is watched, as a number.
@@ -53,6 +55,7 @@ func ilkValue(addr uintptr, size uint8) uint64 {
 //go:nowritebarrierrec
 func (s *ilkSlot) changed(gp *g) {
 	ilkCount(&ilkStats.changed)
+	ilkWant(s)
 	p := ilkTakePair(ilkByValue, s)
 	if p == nil {
 		return
@@ -93,7 +96,7 @@ func ilkAnswer(code int32, c *sigctxt, gp *g) bool {
 		return false
 	}
 	atomic.Xadd(&ilkAsked, -1)
-	before := nanotime()
+	before := ilkThreadTime()
 	atomic.Xadd(&ilkAnswering, 1)
 	if p := (*ilkPair)(unsafe.Pointer(atomic.Loaduintptr(&ilkAsking))); p != nil {
 		if i := atomic.Xadd(&p.answers, 1) - 1; i < uint32(len(p.e2)) && ilkIsUser(gp, uintptr(c.rip())) {
@@ -107,6 +110,45 @@ func ilkAnswer(code int32, c *sigctxt, gp *g) bool {
 		}
 	}
 	atomic.Xadd(&ilkAnswering, -1)
-	ilkSpend(nanotime() - before + ilkSignalCost)
+	ilkSpend(ilkThreadTime() - before + ilkSignalCost)
+	return true
+}
+
+// ilkWanted holds the first accesses of variables whose value changed while their goroutine was held: a later sample may
+// show a place that writes there.
+var ilkWanted [16]ilkSlot
+
+// ilkWant keeps the first access of a slot that the caller owns. A later one takes the place of one of the others.
+//
+//go:nowritebarrierrec
+func ilkWant(s *ilkSlot) {
+	w := &ilkWanted[s.addr/8%uintptr(len(ilkWanted))]
+	if old := w.state.Load(); old == ilkBusy || !w.state.CompareAndSwap(old, ilkBusy) {
+		return
+	}
+	w.addr, w.size, w.sweepgen, w.e1 = s.addr, s.size, s.sweepgen, s.e1
+	w.state.Store(ilkArmed)
+}
+
+// ilkExplains reports whether gp stands at a write of a wanted variable, and notes that as its second access: not the
+// one that was seen, but one like it. Of an object, the variable is the same until a collection ends.
+//
+//go:nowritebarrierrec
+func ilkExplains(addr uintptr, op *ilkOperand, c *sigctxt, gp *g) bool {
+	w := &ilkWanted[addr/8%uintptr(len(ilkWanted))]
+	if op.flags&ilkWrites == 0 || w.state.Load() != ilkArmed || w.addr != addr ||
+		!w.state.CompareAndSwap(ilkArmed, ilkBusy) {
+		return false
+	}
+	var p *ilkPair
+	if w.addr == addr && w.conflicts(addr, op, gp) && w.sweepgen == ilkHeapCycle() {
+		p = ilkTakePair(ilkByPlace, w)
+	}
+	if p == nil {
+		w.state.Store(ilkArmed)
+		return false
+	}
+	p.finish(c, gp, op)
+	w.state.Store(ilkFree)
 	return true
 }

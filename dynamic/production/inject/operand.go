@@ -14,7 +14,8 @@ const ilkOperands = 3
 // table of rows; it knows the order and size of the fields.
 type ilkRow struct {
 	pc       uintptr // 0 in an empty row
-	n        uint64  // operands
+	n        uint32  // operands
+	watched  uint32  // how often one of them was watched and nothing came of it; handlers count, and may lose some
 	operands [ilkOperands]ilkOperand
 }
 

@@ -2,10 +2,7 @@
 
 package runtime
 
-import (
-	"internal/runtime/atomic"
-	"unsafe"
-)
+import "unsafe"
 
 // ilkSample handles a sample: an operand near the instruction is e1 (CRSampler, Algorithm 3, sample). The goroutine
 // stands in a part of code without calls that leads to or from the access: it releases nothing in between.
@@ -15,10 +12,6 @@ func ilkSample(c *sigctxt, gp *g) {
 	ilkCount(&ilkStats.samples)
 	pc := uintptr(c.rip())
 	if !ilkIsUser(gp, pc) {
-		return
-	}
-	if atomic.Loadint64(&ilkTokens) < 0 {
-		ilkCount(&ilkStats.poor)
 		return
 	}
 	row, known := ilkRowAt(pc)
@@ -45,10 +38,16 @@ func ilkSample(c *sigctxt, gp *g) {
 	}
 	// The operands may be e2 of accesses that others have made.
 	for _, at := range shared[:n] {
-		if ilkMeets(at.addr, at.op, c, gp) {
+		if ilkMeets(at.addr, at.op, c, gp) || ilkExplains(at.addr, at.op, c, gp) {
 			return
 		}
 	}
+	// Code that runs often is watched seldom once nothing has come of it.
+	if cheaprandn(row.watched+1) != 0 {
+		ilkCount(&ilkStats.hot)
+		return
+	}
+	row.watched++
 	at := shared[cheaprandn(n)]
 	s := ilkTake()
 	if s == nil {
@@ -61,7 +60,9 @@ func ilkSample(c *sigctxt, gp *g) {
 		s.arm()
 		return
 	}
-	s.hold(gp)
+	if s.hold(gp) {
+		row.watched = 0
+	}
 	ilkRemember(s)
 	s.state.Store(ilkFree)
 }

@@ -65,6 +65,7 @@ const (
 	ilkByClock   = iota + 1 // e1's goroutine has released nothing until e2
 	ilkByMeeting            // e1's goroutine was held at its access, and another one stood at e2
 	ilkByValue              // e1's goroutine was held at its access, and the value changed
+	ilkByPlace              // so it was, and a later sample stood at a write of the variable
 )
 
 // ilkPair is a pair of accesses that nothing orders, for the agent.
@@ -107,6 +108,7 @@ var ilkStats struct {
 	none      uint64 // ... near no operand in shared memory
 	poor      uint64 // ... for which the budget had nothing left
 	full      uint64 // ... while all slots were busy
+	hot       uint64 // ... at code that was watched before, without effect
 	armed     uint64 // variables watched
 	refused   uint64 // watches that the kernel refused
 	own       uint64 // accesses to a watched variable by e1's goroutine
@@ -146,7 +148,5 @@ func ilkClockOf(gp uintptr) uint64 { return atomic.Load64(&(*g)(unsafe.Pointer(g
 //
 //go:nowritebarrierrec
 func (s *ilkSlot) disarm() {
-	before := nanotime()
 	ilkIoctl(s.fd, ilkIoctlDisable, nil)
-	ilkSpend(nanotime() - before)
 }

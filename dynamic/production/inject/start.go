@@ -4,6 +4,7 @@ package runtime
 
 import (
 	"internal/runtime/syscall/linux"
+	"internal/stringslite"
 	"unsafe"
 )
 
@@ -26,13 +27,30 @@ var ilkState struct {
 	costSet  int64 // ns that moving a watch takes, with one thread
 }
 
-// ilkPeriod is the time of the program between two samples of one thread, in ns. It is no divisor of common periods.
-const ilkPeriod = 997_000
+// ilkPeriod returns the time of the program between two samples of one thread, in ns, by the budget in percent: half of
+// that goes to samples. It is no divisor of common periods.
+func ilkPeriod(setting string) uint64 {
+	const name = "budget="
+	percent := 2
+	for i := range setting {
+		if stringslite.HasPrefix(setting[i:], name) {
+			percent = 0
+			for _, c := range []byte(setting[i+len(name):]) {
+				if c < '0' || '9' < c {
+					break
+				}
+				percent = 10*percent + int(c-'0')
+			}
+		}
+	}
+	return uint64(min(max(2*100*ilkSignalCost/max(percent, 1), 99_700), 997_000))
+}
 
 // ilkStart opens the events of this process where INTERLOCK_SAMPLE asks for it. It runs on the first thread, before
 // there is another one: each event is inherited by all threads to come, so that nobody has to look for them.
 func ilkStart() {
-	if gogetenv("INTERLOCK_SAMPLE") == "" {
+	setting := gogetenv("INTERLOCK_SAMPLE")
+	if setting == "" {
 		return
 	}
 	if !ilkIsLinux(5, 18) {
@@ -40,7 +58,7 @@ func ilkStart() {
 		return
 	}
 	a := &ilkState.clock
-	a.kind, a.config, a.period, a.flags, a.sigData = ilkSoftware, ilkCPUClock, ilkPeriod, ilkCommon, ilkTagClock
+	a.kind, a.config, a.period, a.flags, a.sigData = ilkSoftware, ilkCPUClock, ilkPeriod(setting), ilkCommon, ilkTagClock
 	if ilkState.clockFD = ilkOpen(a); ilkState.clockFD < 0 {
 		ilkState.means, ilkState.errno = ilkNoTimer, -ilkState.clockFD
 		return

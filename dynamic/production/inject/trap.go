@@ -4,6 +4,7 @@ package runtime
 
 import (
 	"internal/abi"
+	"internal/runtime/atomic"
 	"internal/stringslite"
 	"unsafe"
 )
@@ -50,7 +51,12 @@ func ilkTrap(info *siginfo, c *sigctxt, gp *g) bool {
 		ilkStats.probes++
 		return true
 	}
-	before := nanotime()
+	if tag == ilkTagClock && atomic.Loadint64(&ilkTokens) < 0 {
+		ilkCount(&ilkStats.poor)
+		ilkSpend(ilkSignalCost)
+		return true
+	}
+	before := ilkThreadTime()
 	getg().m.mallocing++ // an allocation here would be a bug: as in sigprof
 	fixed := int64(ilkSignalCost)
 	if tag == ilkTagClock {
@@ -60,7 +66,7 @@ func ilkTrap(info *siginfo, c *sigctxt, gp *g) bool {
 		ilkHit(&ilkSlots[tag%ilkTagStep], tag, c, gp)
 	}
 	getg().m.mallocing--
-	ilkSpend(nanotime() - before + fixed)
+	ilkSpend(ilkThreadTime() - before + fixed)
 	return true
 }
 

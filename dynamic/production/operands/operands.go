@@ -26,7 +26,8 @@ const Most = 3
 // Row holds the operands that a sample at an instruction shows.
 type Row struct {
 	PC       uintptr
-	N        uint64
+	N        uint32
+	_        uint32 // for handlers
 	Operands [Most]Operand
 }
 
@@ -34,13 +35,17 @@ type Row struct {
 // first. Those of instructions for which skip returns true are left out.
 func (f *Function) Rows(skip func(pc uintptr) bool) []Row {
 	rows := make([]Row, 0, len(f.insts))
+	skipped := make([]bool, len(f.insts)) // an instruction is near many others
+	for i := range f.insts {
+		skipped[i] = f.insts[i].isShared() && skip(f.insts[i].pc)
+	}
 	for i := range f.insts {
 		row := Row{PC: f.insts[i].pc}
 		for _, j := range f.near(i) {
 			if row.N == Most {
 				break
 			}
-			if in := &f.insts[j]; !skip(in.pc) {
+			if in := &f.insts[j]; !skipped[j] {
 				row.Operands[row.N] = in.operand
 				row.Operands[row.N].Delta = int32(in.pc - row.PC)
 				row.N++
