@@ -101,6 +101,7 @@ func productionProgram(ctx context.Context, g gocmd.Command, flags, packages []s
 	if err != nil {
 		return nil, err
 	}
+	// Programs are built with one agent, in one main module.
 	p := new(production.Program)
 	for _, l := range named {
 		if l.Name != "main" {

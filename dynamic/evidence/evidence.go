@@ -53,7 +53,9 @@ const (
 	Stepped Kind = "step"
 	// Clock: the watch for production has seen two conflicting accesses of which nothing orders A before B. With Met they
 	// were made at the same moment. The sides have no site.
-	Clock   Kind = "clock"
+	Clock Kind = "clock"
+	// Changed: the variable changed while the goroutine of A was held at that access; the write was not seen.
+	Changed Kind = "changed"
 	Watched Kind = "watched" // what the watch for production has seen and taken so far; the last one of a process counts
 	Dropped Kind = "lost"    // the losses of the happens-before engine so far; the last one of a process counts
 )
@@ -81,7 +83,8 @@ type Record struct {
 	// Order: neither the start nor the end of one goroutine orders the acquisitions. Held:
 	// another goroutine came meanwhile and waited for the lock. Clock: see there.
 	Met bool `json:"met,omitempty"`
-	// Clock: A's variable changed while A's goroutine was held there; B was not seen then, but writes the variable as well.
+	// Clock: A's variable changed while A's goroutine was held there; B was not seen then, but writes the variable as
+	// well.
 	Like bool `json:"like,omitempty"`
 
 	Trigger *Trigger `json:"trigger,omitempty"` // Triggers
@@ -108,6 +111,7 @@ type Record struct {
 
 	Gaps []Gap `json:"gaps,omitempty"` // Gaps: those that are new or have changed
 
+	Global  bool            `json:"global,omitempty"`  // Changed: the variable is one of a package
 	Origin  *Origin         `json:"origin,omitempty"`  // of a process that was watched in production
 	Watched *WatchedCounter `json:"watched,omitempty"` // Watched
 }
@@ -339,6 +343,8 @@ func (r *Record) Validate() error {
 		return require(r.Lost != nil, "losses without counters")
 	case Race, Unordered, Clock:
 		return r.validateRace()
+	case Changed:
+		return require(r.A != nil, "a change without an access")
 	case Watched:
 		return require(r.Watched != nil, "a watched process without counters")
 	case Stats:

@@ -20,7 +20,8 @@ var edits = []edit{
 	{"runtime/coro.go", "\nfunc newcoro(f func(*coro)) *coro {", " ilkRelease();"},
 	{"runtime/coro.go", "\nfunc coroexit(c *coro) {", " ilkRelease();"},
 	{"runtime/coro.go", "\nfunc coroswitch(c *coro) {", " ilkRelease();"},
-	{"runtime/chan.go", "\nfunc chansend(c *hchan, ep unsafe.Pointer, block bool, callerpc uintptr) bool {", " ilkRelease();"},
+	{"runtime/chan.go", "\nfunc chansend(c *hchan, ep unsafe.Pointer, block bool, callerpc uintptr) bool {",
+		" ilkRelease();"},
 	{"runtime/chan.go", "\nfunc closechan(c *hchan) {", " ilkRelease();"},
 	{"runtime/chan.go", "\nfunc chanrecv(c *hchan, ep unsafe.Pointer, block bool) (selected, received bool) {",
 		" ilkRelease();"},
@@ -67,6 +68,7 @@ func editedTexts(root string) (map[string][]byte, error) {
 		texts[name] = text
 		return err
 	}
+	// Several edits may be of one file.
 	for _, e := range append(edits[:len(edits):len(edits)], optional...) {
 		if err := read(e.file); err != nil {
 			return nil, err
@@ -111,5 +113,6 @@ func addClock(text []byte) ([]byte, error) {
 		return nil, fmt.Errorf("its type g has no end, as the watch knows it")
 	}
 	at := len(text) - len(g) + end + 1
-	return bytes.Join([][]byte{text[:at], []byte("\n\tilkClock uint64 // releases of this goroutine\n"), text[at:]}, nil), nil
+	const clock = "\n\tilkClock uint64 // releases of this goroutine\n"
+	return bytes.Join([][]byte{text[:at], []byte(clock), text[at:]}, nil), nil
 }

@@ -88,14 +88,15 @@ func countFiles(args []string) error {
 			return err
 		}
 		args[i] = filepath.Join(filepath.Dir(out), fmt.Sprintf("interlock%d_%s", i, filepath.Base(original)))
-		if err := os.WriteFile(args[i], append(fmt.Appendf(nil, "//line %s:1:1\n", original), counted...), 0o666); err != nil {
+		counted = append(fmt.Appendf(nil, "//line %s:1:1\n", original), counted...) // panics show the user's file
+		if err := os.WriteFile(args[i], counted, 0o666); err != nil {
 			return fmt.Errorf("writing a file that counts: %w", err)
 		}
 	}
 	return nil
 }
 
-// flagValue returns the value of a flag of the compiler, which the go command gives as a word of its own, or "".
+// flagValue returns the value of a flag of the compiler, which is a word of its own, or "".
 func flagValue(args []string, name string) string {
 	if i := slices.Index(args, name); i >= 0 && i+1 < len(args) {
 		return args[i+1]

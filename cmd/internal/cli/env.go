@@ -385,7 +385,8 @@ func writeRecord(dir string, pl *planner.Planned) error {
 }
 
 var reportCommand = command{
-	name: "report", args: "[flags] [folder | files]", short: "report what programs built with the variables of env have shown",
+	name: "report", args: "[flags] [folder | files]",
+	short: "report what programs built with the variables of env, or for production, have shown",
 	long: `Report reads the evidence that monitored programs have left in the folder of "interlock env" (by
 default the one that INTERLOCK_ENV names) and reports confirmed findings as test does. Each process
 counts as a run. It may be called as often as you like; the evidence stays.
@@ -418,7 +419,7 @@ func (o *reportOptions) run(c *call) int {
 		if err := cmp.Or(o.probe(), o.acceptFlags.check(c)); err != nil {
 			return c.usageOf(err)
 		}
-		return o.reportWatched(c, c.packages)
+		return reportWatched(c, &o.reportFlags, &o.acceptFlags, c.packages)
 	}
 	dir := os.Getenv("INTERLOCK_ENV")
 	switch {

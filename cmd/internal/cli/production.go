@@ -28,6 +28,7 @@ func buildProduction(c *call, output string) int {
 	if err != nil {
 		return c.failed(err)
 	}
+	// The folder of the overlay lives as long as this command.
 	env := still.Env(os.Environ())
 	p, err := build.PrepareProduction(c.ctx, s.Dir, ".", env, c.buildFlags(), c.packages)
 	if err != nil {
@@ -61,7 +62,7 @@ func areFiles(names []string) bool {
 }
 
 // reportWatched reports on what programs have left that were built for production.
-func (o *reportOptions) reportWatched(c *call, files []string) int {
+func reportWatched(c *call, to *reportFlags, accepted *acceptFlags, files []string) int {
 	seen, err := watched.Read(files)
 	if err != nil {
 		return c.failed(err)
@@ -73,15 +74,20 @@ func (o *reportOptions) reportWatched(c *call, files []string) int {
 	r := c.newReport("report", root, seen.Module)
 	r.Problems = append(r.Problems, seen.Unread...)
 	r.Findings, r.Coverage.Runs = seen.Findings(known), seen.Processes
+	if n := seen.Unnamed; n > 0 {
+		c.warn(fmt.Sprintf("%s changed while a goroutine was held there, by a write that was not seen and that the source "+
+			"does not show", progress.Count(n, "variable")))
+	}
 	share := 100 * float64(seen.SpentNS) / float64(max(seen.ProgramNS, 1))
-	fmt.Fprintf(c.stderr, "interlock: %s of %s, by %s: %v of processor time, of which the watch took %.1f %%; %s, %s watched\n",
+	fmt.Fprintf(c.stderr, "interlock: %s of %s, by %s: %v of processor time, of which the watch took %.1f %%; %s, "+
+		"%s watched\n",
 		progress.Count(seen.Processes, "process"), progress.Count(seen.Builds, "build"), strings.Join(seen.Means, " and "),
 		time.Duration(seen.ProgramNS).Round(time.Millisecond), share, progress.Count(int(seen.Samples), "sample"),
 		progress.Count(int(seen.Armed), "variable"))
-	if err := o.apply(c, r, &driver.Result{Root: root}); err != nil {
+	if err := accepted.apply(c, r, &driver.Result{Root: root}); err != nil {
 		return c.failed(err)
 	}
-	return c.finish(r, o.reportFlags, &o.acceptFlags, false)
+	return c.finish(r, *to, accepted, false)
 }
 
 // sourceOf returns the root of the module and the sites of the packages with races, if this is the module's folder;

@@ -30,11 +30,16 @@ func (a *agent) judge() {
 			return
 		}
 	}
-	if p.how == byValue {
-		a.unnamed++
+	if p.how != byValue {
+		a.dismissed++
 		return
 	}
-	a.dismissed++
+	a.unnamed++
+	if ok {
+		if n, due := a.count([2]uintptr{e1.PC}); due {
+			a.out.change(a, e1, n)
+		}
+	}
 }
 
 // second returns the second access of a pair.
@@ -58,23 +63,29 @@ func (a *agent) second(p *pair) (side, bool) {
 	return side{}, false
 }
 
-// report writes a race. The same pair is reported again as its count grows fourfold.
+// report writes a race.
 func (a *agent) report(e1, e2 side) {
 	a.reported++
-	key := [2]uintptr{e1.PC, e2.PC}
+	if n, due := a.count([2]uintptr{e1.PC, e2.PC}); due {
+		a.out.pair(a, e1, e2, n)
+	}
+}
+
+// count counts a pair of instructions, and reports whether it is due to be written: again as its count grows fourfold.
+func (a *agent) count(key [2]uintptr) (n uint64, due bool) {
 	p := a.seen[key]
 	if p == nil {
 		if len(a.seen) >= 4096 {
-			return
+			return 0, false
 		}
 		p = &seenPair{next: 1}
 		a.seen[key] = p
 	}
 	if p.count++; p.count < p.next {
-		return
+		return p.count, false
 	}
 	p.next *= 4
-	a.out.pair(a, e1, e2, p.count)
+	return p.count, true
 }
 
 // side returns what the code shows of an access.

@@ -42,6 +42,9 @@ func ilkNow() int64
 //go:linkname ilkWorked runtime.ilkWorked
 func ilkWorked() (ns int64, thread uint64)
 
+//go:linkname ilkIsData runtime.ilkIsData
+func ilkIsData(addr uintptr) bool
+
 //go:linkname ilkText runtime.ilkText
 func ilkText() uintptr
 

@@ -121,7 +121,8 @@ func (o *output) start(a *agent) { o.write(begin("start").origin(a)) }
 // origin adds which program was watched, and how.
 func (r record) origin(a *agent) record {
 	r = append(r.key("origin"), '{')
-	r = r.text("program", a.out.program).text("module", module).text("build", a.out.build).text("means", a.means).text("budget", a.settings.budgetText)
+	r = r.text("program", a.out.program).text("module", module).text("build", a.out.build)
+	r = r.text("means", a.means).text("budget", a.settings.budgetText)
 	if len(uncounted) > 0 {
 		r = append(r.key("uncounted"), '[')
 		for i, pkg := range uncounted {
@@ -140,6 +141,12 @@ func (o *output) pair(a *agent, e1, e2 side, count uint64) {
 	r := begin("clock").origin(a).number("count", count).flag("met", a.caught.how == byMeeting || a.caught.how == byValue).
 		flag("like", a.caught.how == byPlace)
 	o.write(r.side("a", e1, &a.caught).side("b", e2, &a.caught))
+}
+
+// change writes that a value changed at e1, by a write that was not found.
+func (o *output) change(a *agent, e1 side, count uint64) {
+	r := begin("changed").origin(a).number("count", count).flag("global", ilkIsData(a.caught.addr))
+	o.write(r.side("a", e1, &a.caught))
 }
 
 func (r record) side(name string, s side, p *pair) record {
@@ -190,7 +197,8 @@ func (o *output) counters(a *agent) {
 	}{
 		{"samples", c.samples}, {"unknown", c.unknown}, {"none", c.none}, {"poor", c.poor}, {"full", c.full}, {"hot", c.hot},
 		{"armed", c.armed}, {"refused", c.refused}, {"own", c.own}, {"ordered", c.ordered}, {"collected", c.collected},
-		{"runtime", c.runtime}, {"late", c.late}, {"non_go", c.nonGo}, {"clock", c.clock}, {"met", c.met}, {"changed", c.changed}, {"lost", c.lost},
+		{"runtime", c.runtime}, {"late", c.late}, {"non_go", c.nonGo}, {"clock", c.clock}, {"met", c.met},
+		{"changed", c.changed}, {"lost", c.lost},
 		{"races", a.reported}, {"dismissed", a.dismissed}, {"unnamed", a.unnamed},
 		{"undecoded", a.code.full}, {"dropped", o.dropped},
 	} {

@@ -20,8 +20,9 @@ type settings struct {
 
 // parseSettings returns the settings, or what is wrong with the text.
 func parseSettings(text string) (s settings, wrong string) {
-	s = settings{budget: 0.02, budgetText: "2%", window: 15 * time.Millisecond, pause: 100 * time.Microsecond, file: "interlock-production.jsonl",
-		size: 8 << 20}
+	s = settings{budget: 0.02, budgetText: "2%", window: 15 * time.Millisecond, pause: 100 * time.Microsecond,
+		file: "interlock-production.jsonl", size: 8 << 20}
+	// Each part is a name and a value.
 	for part := range strings.SplitSeq(text, ",") {
 		name, value, _ := strings.Cut(strings.TrimSpace(part), "=")
 		ok := true
@@ -44,7 +45,8 @@ func parseSettings(text string) (s settings, wrong string) {
 			megabytes, ok = number(strings.TrimSuffix(value, "MB"), 1, 1024)
 			s.size = int64(megabytes) << 20
 		default:
-			return s, name + " is not known; it has budget=2%, window=15ms, pause=100us, file=NAME, size=8MB, with commas between"
+			return s, name + " is not known; it has budget=2%, window=15ms, pause=100us, file=NAME, size=8MB, with commas " +
+				"between"
 		}
 		if !ok {
 			return s, name + "=" + value + " is out of range; budget is from 0.1% to 20%, window from 1ms to 1s, pause from " +

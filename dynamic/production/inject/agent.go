@@ -133,6 +133,18 @@ func ilkWorked() (ns int64, thread uint64) {
 	return ilkThreadTime(), getg().m.procid
 }
 
+// ilkIsData reports whether addr is that of a variable of a package.
+//
+//go:linkname ilkIsData
+func ilkIsData(addr uintptr) bool {
+	for m := &firstmoduledata; m != nil; m = m.next {
+		if m.noptrdata <= addr && addr < m.enoptrbss || m.data <= addr && addr < m.ebss {
+			return true
+		}
+	}
+	return false
+}
+
 // ilkText returns where the code of the program begins.
 //
 //go:linkname ilkText

@@ -114,8 +114,8 @@ func ilkAnswer(code int32, c *sigctxt, gp *g) bool {
 	return true
 }
 
-// ilkWanted holds the first accesses of variables whose value changed while their goroutine was held: a later sample may
-// show a place that writes there.
+// ilkWanted holds the first accesses of variables whose value changed while their goroutine was held: a later sample
+// may show a place that writes there.
 var ilkWanted [16]ilkSlot
 
 // ilkWant keeps the first access of a slot that the caller owns. A later one takes the place of one of the others.

@@ -38,7 +38,8 @@ const (
 	ilkRemoveOnExec  = 1 << 36
 	ilkSigtrap       = 1 << 37 // the event is a SIGTRAP to the thread that it happens in
 
-	ilkCommon = ilkDisabled | ilkInherit | ilkExcludeKernel | ilkExcludeHV | ilkInheritThread | ilkRemoveOnExec | ilkSigtrap
+	ilkCommon = ilkDisabled | ilkInherit | ilkExcludeKernel | ilkExcludeHV | ilkInheritThread | ilkRemoveOnExec |
+		ilkSigtrap
 
 	ilkCloseOnExec = 1 << 3
 

@@ -3,10 +3,10 @@
 // one basic block, an operand belongs to a sample as long as no instruction between the two changes its registers.
 //
 // Reported falsely: nothing. A block has neither calls nor branches nor locked instructions, so the goroutine accesses
-// an operand ahead, unless an instruction before it faults, and has accessed one behind. The object of an operand behind
-// still lives, though its register may be dead: a goroutine that is preempted in a block is scanned conservatively.
-// Missed: operands on the stack, of instructions that this package does not know, and behind one that the decoder cannot
-// read.
+// an operand ahead, unless an instruction before it faults, and has accessed one behind. The object of an operand
+// behind still lives, though its register may be dead: a goroutine that is preempted in a block is scanned
+// conservatively. Missed: operands on the stack, of instructions that this package does not know, and behind one that
+// the decoder cannot read.
 //
 // The package is part of monitored programs: it imports the standard library and golang.org/x/arch/x86/x86asm alone.
 package operands
