@@ -179,13 +179,13 @@ func (r *Result) change(change *race, first *plan.Site, writes []*plan.Site) *fi
 	f := &finding.Finding{
 		Version: finding.SchemaVersion, Code: finding.CaughtInTheAct, Status: finding.Predicted, Variable: v,
 		Title: fmt.Sprintf("data race on %s: its value changed at a %s", v, change.sides[0].mode),
-		Message: "In production, the value changed while a goroutine was held at this access for a moment: another goroutine " +
-			"wrote it then. The write was not seen; the source has it at the other place, or at those of the notes.",
+		Message: "In production, the value changed while a goroutine was held at this access for a moment: another " +
+			"goroutine wrote it then. The write was not seen; the source has it at the other place, or at those of the notes.",
 		Accesses: []finding.Access{access(&change.sides[0], first, v), {
 			Position: finding.Position{
 				File: w.File, Line: w.Line, Column: w.Column, EndLine: w.EndLine, EndColumn: w.EndCol,
 			},
-			Package:  w.Package, Function: w.Function, Expr: w.Expr, Source: w.Source, Mode: finding.Write,
+			Package: w.Package, Function: w.Function, Expr: w.Expr, Source: w.Source, Mode: finding.Write,
 		}},
 	}
 	for _, w := range writes[1:] {
