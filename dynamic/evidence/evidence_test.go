@@ -29,7 +29,9 @@ func examples() []Record {
 		{Version: 1, Kind: Unordered, Run: 3, Seed: 9, PID: 42, A: side(0, true, 7), B: side(0, false, 8)},
 		{
 			Version: 1, Kind: Clock, Run: 1, PID: 42, A: side(0, true, 7), B: side(0, false, 8), Count: 4, Met: true, Like: true,
-			Origin: &Origin{Program: "m/cmd", Module: "m", Build: "x", Means: "pauses", Budget: "2%", Uncounted: []string{"m/asm"}},
+			Origin: &Origin{
+				Program: "m/cmd", Module: "m", Build: "x", Means: "pauses", Budget: "2%", Uncounted: []string{"m/asm"},
+			},
 		},
 		{Version: 1, Kind: Changed, Run: 1, PID: 42, A: side(0, true, 7), Global: true},
 		{Version: 1, Kind: Watched, Run: 1, PID: 42, Watched: &WatchedCounter{ProgramNS: 1000, SpentNS: 10, Samples: 3}},

@@ -21,5 +21,5 @@
 // Reported falsely: nothing, as far as that holds. What the runtime accesses itself is no access; the object of e1 is
 // alive as long as no collection ends ("sweepgen"); stacks are not watched; late signals are dropped by the tag of the
 // watch. Missed: most races, as only a few variables are watched at a time, each for some milliseconds; races whose
-// first access is an atomic write; races on memory that packages runtime or sync access; unaligned accesses.
+// first access is an atomic write; accesses by assembly, or by packages runtime and sync; unaligned accesses.
 package production

@@ -66,15 +66,16 @@ func TestPrepare(t *testing.T) {
 		t.Fatal(err)
 	}
 	src := filepath.Join(in.Root, "src")
+	ours := filepath.Join(filepath.Dir(main), "zinterlock")
 	for name, want := range map[string]string{
-		filepath.Join(src, "runtime", "runtime2.go"):                               "ilkClock uint64",
-		filepath.Join(src, "runtime", "zinterlock_trap.go"):                        "func ilkTrap(",
-		filepath.Join(src, "sync", "atomic", "zinterlock.go"):                      "func ADdInt64(addr *int64, delta int64) (new int64) {\n\tilkRelease()\n",
-		filepath.Join(src, "sync", "atomic", "type.go"):                            "ADdInt32(&x.v, delta)",
-		filepath.Join(main, "zinterlock_agent.go"):                                 `import _ "example.com/m/zinterlock/agent"`,
-		filepath.Join(filepath.Dir(main), "zinterlock", "agent", "program.go"):     `[]string{"example.com/asm"}`,
-		filepath.Join(filepath.Dir(main), "zinterlock", "operands", "function.go"): `"example.com/m/zinterlock/x86asm"`,
-		filepath.Join(filepath.Dir(main), "zinterlock", "x86asm", "decode.go"):     "package x86asm",
+		filepath.Join(src, "runtime", "runtime2.go"):          "ilkClock uint64",
+		filepath.Join(src, "runtime", "zinterlock_trap.go"):   "func ilkTrap(",
+		filepath.Join(src, "sync", "atomic", "zinterlock.go"): "func ADdInt64(addr *int64, delta int64) (new int64) {",
+		filepath.Join(src, "sync", "atomic", "type.go"):       "ADdInt32(&x.v, delta)",
+		filepath.Join(main, "zinterlock_agent.go"):            `import _ "example.com/m/zinterlock/agent"`,
+		filepath.Join(ours, "agent", "program.go"):            `[]string{"example.com/asm"}`,
+		filepath.Join(ours, "operands", "function.go"):        `"example.com/m/zinterlock/x86asm"`,
+		filepath.Join(ours, "x86asm", "decode.go"):            "package x86asm",
 	} {
 		text, err := os.ReadFile(overlay[name])
 		if err != nil || !strings.Contains(string(text), want) {

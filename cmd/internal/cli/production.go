@@ -81,7 +81,7 @@ func reportWatched(c *call, to *reportFlags, accepted *acceptFlags, files []stri
 	share := 100 * float64(seen.SpentNS) / float64(max(seen.ProgramNS, 1))
 	fmt.Fprintf(c.stderr, "interlock: %s of %s, by %s: %v of processor time, of which the watch took %.1f %%; %s, "+
 		"%s watched\n",
-		progress.Count(seen.Processes, "process"), progress.Count(seen.Builds, "build"), strings.Join(seen.Means, " and "),
+		progress.Count(seen.Processes, "instance"), progress.Count(seen.Builds, "build"), strings.Join(seen.Means, " and "),
 		time.Duration(seen.ProgramNS).Round(time.Millisecond), share, progress.Count(int(seen.Samples), "sample"),
 		progress.Count(int(seen.Armed), "variable"))
 	if err := accepted.apply(c, r, &driver.Result{Root: root}); err != nil {

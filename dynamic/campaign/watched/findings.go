@@ -13,7 +13,8 @@ import (
 )
 
 // Findings makes a finding of each race, and of each variable whose value changed while a goroutine was held at an
-// access and no write was seen, if the source has one place for it. sites are those of the packages whose source is at hand.
+// access and no write was seen, if the source has one variable there. sites are those of the packages whose source is
+// at hand.
 func (r *Result) Findings(sites []plan.Site) []*finding.Finding {
 	lines := map[place][]plan.Site{}
 	for _, s := range sites {

@@ -35,9 +35,11 @@ func sideText(name, function string, line int, write bool) string {
 
 // One race that two instances of two builds have seen, in whatever order, is one finding.
 func TestJoin(t *testing.T) {
-	a := write(t, "a", "1", "", `"kind":"clock","count":4,`+sideText("a", "Set", 9, true)+","+sideText("b", "Get", 5, false),
+	set, get := sideText("a", "Set", 9, true), sideText("b", "Get", 5, false)
+	a := write(t, "a", "1", "", `"kind":"clock","count":4,`+set+","+get,
 		`"kind":"watched","watched":{"program_ns":1000,"spent_ns":10,"samples":3,"armed":1}`)
-	b := write(t, "b", "2", "", `"kind":"clock","count":1,`+sideText("a", "Get", 5, false)+","+sideText("b", "Set", 9, true))
+	set, get = sideText("b", "Set", 9, true), sideText("a", "Get", 5, false)
+	b := write(t, "b", "2", "", `"kind":"clock","count":1,`+get+","+set)
 	r, err := Read([]string{a, b})
 	if err != nil {
 		t.Fatal(err)

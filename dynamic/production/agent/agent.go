@@ -10,7 +10,7 @@ import (
 )
 
 func init() {
-	means, errno, trap, _ := ilkInfo()
+	means, errno, trap, sample := ilkInfo()
 	if means == off {
 		return
 	}
@@ -29,8 +29,8 @@ func init() {
 		say("opening " + s.file + ": " + err.Error() + "; this process is not watched")
 		return
 	}
-	say("watching for data races by " + meansText(means, errno, trap) + "; budget " + s.budgetText + ", evidence in " +
-		s.file)
+	say("watching for data races by " + meansText(means, errno, trap) + "; a sample takes " +
+		strconv.FormatInt(sample/1000, 10) + " us; budget " + s.budgetText + ", evidence in " + s.file)
 	a.means = "registers"
 	if means == pauses {
 		a.means = "pauses"
@@ -93,7 +93,7 @@ func (a *agent) run() {
 		say("the kernel refuses to start the timer; this process is not watched any more")
 		return
 	}
-	for next := int64(time.Second); ; {
+	for next := int64(100 * time.Millisecond); ; {
 		ilkSleep(a.budget.pause())
 		began := ilkNow()
 		worked, thread := ilkWorked()
@@ -121,12 +121,19 @@ func (a *agent) step(now int64) {
 	for ilkTakeCaught(&a.caught) {
 		a.judge()
 	}
-	for range 16 { // decoding more at once would be a burst of work
+	for range 16 {
+		if !a.budget.allows() { // decoding all that a program begins with would be a burst of work
+			break
+		}
 		pc := ilkTakeUnknown()
 		if pc == 0 {
 			break
 		}
+		before, thread := ilkWorked()
 		a.code.learn(pc)
+		if after, same := ilkWorked(); same == thread {
+			a.budget.learned += after - before
+		}
 	}
 	ilkRetire(now)
 }

@@ -15,6 +15,7 @@ type budget struct {
 	start   int64 // on the clock of ilkNow
 	program int64 // processor time of the process at the last step, in ns
 	own     int64 // time of the agent so far, in ns
+	learned int64 // of that, for decoding
 	busy    bool  // whether the program has worked since the last step
 	// The share is judged over a period.
 	periodProgram, periodSpent int64
@@ -65,6 +66,12 @@ func (b *budget) settle(step int64) bool {
 		b.over = 0
 	}
 	return b.over < mostOver
+}
+
+// allows reports whether there is time for decoding: half of the budget so far, and a little to begin with.
+func (b *budget) allows() bool {
+	const start = 2e6
+	return b.learned < int64(float64(b.program)*b.share/2)+start
 }
 
 // spent returns the time that the watch has taken, in ns.

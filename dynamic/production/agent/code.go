@@ -55,8 +55,7 @@ func (c *code) learn(pc uintptr) {
 // synchronises by means of its own.
 func isPrivate(pc uintptr) bool {
 	exact, _ := runtime.CallersFrames([]uintptr{pc + 1}).Next()
-	pkg := packageOf(exact.Function)
-	return pkg == "sync/atomic" || internal(pkg)
+	return packageOf(exact.Function) == "sync/atomic" || internal(exact.Function, exact.File)
 }
 
 // put adds a row. Its pc comes last, so that a reader sees the row as a whole.

@@ -117,10 +117,9 @@ func (a *agent) placed(at *access, found operands.Access) (s side, ok bool) {
 	if len(s.frames) > 0 && s.frames[0].function == exact.Function {
 		s.frames[0].line = exact.Line
 	}
-	switch pkg := packageOf(exact.Function); {
-	case pkg == "sync/atomic":
+	if packageOf(exact.Function) == "sync/atomic" {
 		s.Atomic = true // an atomic load is a plain instruction
-	case internal(pkg):
+	} else if internal(exact.Function, exact.File) {
 		return s, false
 	}
 	for len(s.frames) > 1 && packageOf(s.frames[0].function) == "sync/atomic" {
@@ -139,13 +138,21 @@ func conflict(e1, e2 side) bool {
 	return sure && !(e1.Atomic && e2.Atomic)
 }
 
-// internal reports whether a package synchronises by means of its own, and so accesses memory as it likes.
-func internal(pkg string) bool {
+// internal reports whether a function of a file synchronises by means of its own, and so accesses memory as it likes:
+// it is of the runtime, whatever its name is (time.Sleep is), of packages that work with the runtime, or assembly.
+func internal(function, file string) bool {
+	for _, of := range []string{"runtime/", "internal/runtime/"} {
+		if strings.HasPrefix(file, of) || strings.Contains(file, "/src/"+of) {
+			return true
+		}
+	}
+	pkg := packageOf(function)
 	switch pkg {
 	case "runtime", "sync", "internal/sync", "internal/race", "internal/abi", "internal/poll", "syscall":
 		return true
 	}
-	return strings.HasPrefix(pkg, "internal/runtime/") || strings.HasPrefix(pkg, "runtime/")
+	return strings.HasPrefix(pkg, "internal/runtime/") || strings.HasPrefix(pkg, "runtime/") || function == "" ||
+		strings.HasSuffix(file, ".s")
 }
 
 // packageOf returns the package of a function, such as a/b of a/b.(*T).M.

@@ -10,7 +10,7 @@ import "unsafe"
 func ilkRun(agent func())
 
 //go:linkname ilkInfo runtime.ilkInfo
-func ilkInfo() (means, errno int32, trap, set int64)
+func ilkInfo() (means, errno int32, trap, sample int64)
 
 //go:linkname ilkSetTable runtime.ilkSetTable
 func ilkSetTable(rows unsafe.Pointer, mask uintptr)
@@ -44,9 +44,6 @@ func ilkWorked() (ns int64, thread uint64)
 
 //go:linkname ilkIsData runtime.ilkIsData
 func ilkIsData(addr uintptr) bool
-
-//go:linkname ilkText runtime.ilkText
-func ilkText() uintptr
 
 //go:linkname ilkBounds runtime.ilkBounds
 func ilkBounds(pc uintptr) (start, end uintptr)

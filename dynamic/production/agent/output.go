@@ -7,7 +7,6 @@ import (
 	"strconv"
 	"strings"
 	"syscall"
-	"unsafe"
 )
 
 // output is the file of evidence: JSON lines, one write each, in the form of package evidence.
@@ -36,16 +35,23 @@ func (o *output) open(name string, size int64) error {
 	return nil
 }
 
-// buildID returns the build id of the program, which the linker puts in front of its code; "" if it is not there.
+// buildID returns the build id of the program, from the note that the linker puts near the beginning of the file; "" if
+// it is not there.
 func buildID() string {
-	const mark, most = "\xff Go build ID: \"", 512
-	text := unsafe.String((*byte)(unsafe.Pointer(ilkText())), most)
-	_, id, _ := strings.Cut(text, mark)
-	id, _, ok := strings.Cut(id, `"`)
-	if !ok {
+	fd, err := syscall.Open("/proc/self/exe", syscall.O_RDONLY|syscall.O_CLOEXEC, 0)
+	if err != nil {
 		return ""
 	}
-	return id
+	defer syscall.Close(fd)
+	head := make([]byte, 8192)
+	n, _ := syscall.Read(fd, head)
+	const note = "\x04\x00\x00\x00Go\x00\x00" // its type and name
+	before, after, found := strings.Cut(string(head[:max(n, 0)]), note)
+	if !found || len(before) < 4 {
+		return ""
+	}
+	size := int(before[len(before)-4]) // of the id
+	return after[:min(size, len(after))]
 }
 
 // record is the text of one record as it grows.

@@ -20,12 +20,11 @@ var ilkAgent func()
 
 func ilkAgentMain() { ilkAgent() }
 
-// ilkInfo returns how this process samples, the error number where it cannot, what a trap costs and what moving a watch
-// does, in ns.
+// ilkInfo returns how this process samples, the error number where it cannot, and what a trap and a sample cost, in ns.
 //
 //go:linkname ilkInfo
-func ilkInfo() (means, errno int32, trap, set int64) {
-	return ilkState.means, ilkState.errno, ilkState.costTrap, ilkState.costSet
+func ilkInfo() (means, errno int32, trap, sample int64) {
+	return ilkState.means, ilkState.errno, ilkState.costTrap, ilkState.costSample
 }
 
 // ilkSetTable publishes a table of mask+1 rows, which stays where it is from now on.
@@ -144,11 +143,6 @@ func ilkIsData(addr uintptr) bool {
 	}
 	return false
 }
-
-// ilkText returns where the code of the program begins.
-//
-//go:linkname ilkText
-func ilkText() uintptr { return firstmoduledata.text }
 
 // ilkBounds returns the code of the function at pc.
 //

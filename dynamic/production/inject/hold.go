@@ -110,7 +110,7 @@ func ilkAnswer(code int32, c *sigctxt, gp *g) bool {
 		}
 	}
 	atomic.Xadd(&ilkAnswering, -1)
-	ilkSpend(ilkThreadTime() - before + ilkSignalCost)
+	ilkSpend(ilkThreadTime() - before + ilkState.costSample)
 	return true
 }
 

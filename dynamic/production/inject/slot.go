@@ -57,6 +57,7 @@ var ilkSlots [4]ilkSlot
 const (
 	ilkTagClock = 1 << 62
 	ilkTagProbe = 1 << 61
+	ilkTagTick  = 1 << 60
 	ilkTagStep  = uint64(len(ilkSlots))
 )
 

@@ -19,12 +19,13 @@ const (
 
 // ilkState holds how this process samples: written before there is a second thread, and read by all.
 var ilkState struct {
-	means    int32
-	errno    int32 // of the kernel's refusal; 0 where it has taken the registers, and they have shown nothing
-	clockFD  int32
-	clock    ilkAttr
-	costTrap int64 // ns that one access to a watched variable takes
-	costSet  int64 // ns that moving a watch takes, with one thread
+	means      int32
+	errno      int32 // of the kernel's refusal; 0 where it has taken the registers, and they have shown nothing
+	clockFD    int32
+	clock      ilkAttr
+	costSample int64 // ns that the interrupt and the signal of a sample take, without the handler
+	costTrap   int64 // ns that one access to a watched variable takes
+	costSet    int64 // ns that moving a watch takes, with one thread
 }
 
 // ilkPeriod returns the time of the program between two samples of one thread, in ns, by the budget in percent: half of
@@ -43,7 +44,7 @@ func ilkPeriod(setting string) uint64 {
 			}
 		}
 	}
-	return uint64(min(max(2*100*ilkSignalCost/max(percent, 1), 99_700), 997_000))
+	return uint64(min(max(2*100*ilkState.costSample/int64(max(percent, 1)), 99_700), 9_970_000))
 }
 
 // ilkStart opens the events of this process where INTERLOCK_SAMPLE asks for it. It runs on the first thread, before
@@ -57,13 +58,14 @@ func ilkStart() {
 		ilkState.means = ilkOldKernel
 		return
 	}
+	testSigtrap = ilkTrap // the runtime's own tests alone use this hook otherwise
+	ilkState.costSample = ilkMeasure()
 	a := &ilkState.clock
 	a.kind, a.config, a.period, a.flags, a.sigData = ilkSoftware, ilkCPUClock, ilkPeriod(setting), ilkCommon, ilkTagClock
 	if ilkState.clockFD = ilkOpen(a); ilkState.clockFD < 0 {
 		ilkState.means, ilkState.errno = ilkNoTimer, -ilkState.clockFD
 		return
 	}
-	testSigtrap = ilkTrap // the runtime's own tests alone use this hook otherwise
 	ilkState.means = ilkRegisters
 	for i := range ilkSlots {
 		s := &ilkSlots[i]
@@ -86,6 +88,48 @@ func ilkWithoutRegisters(errno int32) {
 		}
 	}
 }
+
+// ilkMeasure returns what a sample takes on this machine, in ns: an interrupt may cost a virtual machine much. It runs
+// a loop with a timer and without, and takes the least difference of a few tries, a few milliseconds in all.
+func ilkMeasure() int64 {
+	const least, tries, loops = 2_000, 3, 1_000_000
+	attr := ilkAttr{kind: ilkSoftware, config: ilkCPUClock, period: 100_000, sigData: ilkTagTick}
+	attr.flags = ilkCommon &^ (ilkInherit | ilkInheritThread)
+	fd := ilkOpen(&attr)
+	if fd < 0 {
+		return least
+	}
+	best := int64(1 << 62)
+	for range tries {
+		ticks := ilkStats.probes
+		began := ilkThreadTime()
+		ilkSpin(loops)
+		alone := ilkThreadTime()
+		ilkIoctl(fd, ilkIoctlEnable, nil)
+		enabled := ilkThreadTime()
+		ilkSpin(loops)
+		timed := ilkThreadTime()
+		ilkIoctl(fd, ilkIoctlDisable, nil)
+		if n := int64(ilkStats.probes - ticks); n > 0 {
+			best = min(best, (timed-enabled-(alone-began))/n)
+		}
+	}
+	ilkClose(fd)
+	ilkStats.probes = 0
+	if best == 1<<62 {
+		return least
+	}
+	return max(best, least)
+}
+
+//go:noinline
+func ilkSpin(n int) {
+	for i := range n {
+		ilkSpun += i
+	}
+}
+
+var ilkSpun int
 
 // ilkProbe is a variable to watch as a trial.
 var ilkProbe uint64

@@ -47,18 +47,18 @@ func ilkTrap(info *siginfo, c *sigctxt, gp *g) bool {
 		ilkCount(&ilkStats.late)
 		return true
 	}
-	if tag == ilkTagProbe {
+	if tag == ilkTagProbe || tag == ilkTagTick {
 		ilkStats.probes++
 		return true
 	}
 	if tag == ilkTagClock && atomic.Loadint64(&ilkTokens) < 0 {
 		ilkCount(&ilkStats.poor)
-		ilkSpend(ilkSignalCost)
+		ilkSpend(ilkState.costSample)
 		return true
 	}
 	before := ilkThreadTime()
 	getg().m.mallocing++ // an allocation here would be a bug: as in sigprof
-	fixed := int64(ilkSignalCost)
+	fixed := ilkState.costSample
 	if tag == ilkTagClock {
 		ilkSample(c, gp)
 	} else {
@@ -69,9 +69,6 @@ func ilkTrap(info *siginfo, c *sigctxt, gp *g) bool {
 	ilkSpend(ilkThreadTime() - before + fixed)
 	return true
 }
-
-// ilkSignalCost is what an interrupt of the timer and its signal take beside the handler, in ns: measured.
-const ilkSignalCost = 2500
 
 // ilkIsUser reports whether a goroutine of the program runs at pc, on its own stack: neither the runtime nor what it
 // calls on behalf of the program.
