@@ -71,6 +71,7 @@ func (w withBinary) Run() int {
 //	                        middle, truncate leaves half of it, zero makes its bytes
 //	                        0, folder puts a folder into its place, unreadable
 //	                        takes its permissions away
+//	[perf]                  the kernel opens a timer whose events are signals
 //	clean                   fails if interlock left anything in $TMPDIR
 //
 // The condition [long] holds under make long: a script that has more to try begins that with [!long] stop.
@@ -86,10 +87,13 @@ func TestScript(t *testing.T) {
 		RequireExplicitExec: true,
 		RequireUniqueNames:  true,
 		Condition: func(cond string) (bool, error) {
-			if cond != "long" {
-				return false, fmt.Errorf("no such condition: %s", cond)
+			switch cond {
+			case "long":
+				return os.Getenv("INTERLOCK_TEST_LONG") != "", nil
+			case "perf":
+				return opensTimer(), nil
 			}
-			return os.Getenv("INTERLOCK_TEST_LONG") != "", nil
+			return false, fmt.Errorf("no such condition: %s", cond)
 		},
 		Setup: func(env *testscript.Env) error {
 			env.Vars = append(env.Vars, goEnv...)

@@ -135,16 +135,9 @@ func (ws *Workspace) linkToolchain(env gocmd.Env) error {
 	if _, cached := gocmd.Below(m.modCache, m.goRoot); !cached {
 		return nil
 	}
-	root := filepath.Join(ws.Dir, "goroot")
-	if err := os.Mkdir(root, 0o755); err != nil {
-		return fmt.Errorf("linking the toolchain: %w", err)
-	}
-	entries, err := os.ReadDir(m.goRoot)
-	for _, e := range entries {
-		err = errors.Join(err, os.Symlink(filepath.Join(m.goRoot, e.Name()), filepath.Join(root, e.Name())))
-	}
+	root, err := linkedRoot(ws.Dir, m.goRoot)
 	if err != nil {
-		return fmt.Errorf("linking the toolchain: %w", err)
+		return err
 	}
 	m.goTool.Env = gocmd.Setenv(m.goTool.Env, "GOROOT="+root, "GOTOOLCHAIN=local")
 	m.goTool.Name = filepath.Join(root, "bin", "go")

@@ -51,7 +51,13 @@ const (
 	Unordered Kind = "unordered"
 	// Stepped: in a run that isolates places, a goroutine was about to take a step; see [Step].
 	Stepped Kind = "step"
-	Dropped Kind = "lost" // the losses of the happens-before engine so far; the last one of a process counts
+	// Clock: the watch for production has seen two conflicting accesses of which nothing orders A before B. With Met they
+	// were made at the same moment. The sides have no site.
+	Clock Kind = "clock"
+	// Changed: the variable changed while the goroutine of A was held at that access; the write was not seen.
+	Changed Kind = "changed"
+	Watched Kind = "watched" // what the watch for production has seen and taken so far; the last one of a process counts
+	Dropped Kind = "lost"    // the losses of the happens-before engine so far; the last one of a process counts
 )
 
 // Record is one line of evidence.
@@ -75,8 +81,11 @@ type Record struct {
 	// and the last one for a lock of the first one. Held: the goroutine alone.
 	Locks []LockStep `json:"locks,omitempty"`
 	// Order: neither the start nor the end of one goroutine orders the acquisitions. Held:
-	// another goroutine came meanwhile and waited for the lock.
+	// another goroutine came meanwhile and waited for the lock. Clock: see there.
 	Met bool `json:"met,omitempty"`
+	// Clock: A's variable changed while A's goroutine was held there; B was not seen then, but writes the variable as
+	// well.
+	Like bool `json:"like,omitempty"`
 
 	Trigger *Trigger `json:"trigger,omitempty"` // Triggers
 	Step    *Step    `json:"step,omitempty"`    // Stepped
@@ -101,6 +110,10 @@ type Record struct {
 	OutOfTurn []SectionCount `json:"out_of_turn,omitempty"` // Stats
 
 	Gaps []Gap `json:"gaps,omitempty"` // Gaps: those that are new or have changed
+
+	Global  bool            `json:"global,omitempty"`  // Changed: the variable is one of a package
+	Origin  *Origin         `json:"origin,omitempty"`  // of a process that was watched in production
+	Watched *WatchedCounter `json:"watched,omitempty"` // Watched
 }
 
 // Gap is how far apart two goroutines came to one address, one of them to write
@@ -328,8 +341,12 @@ func (r *Record) Validate() error {
 		return nil
 	case Dropped:
 		return require(r.Lost != nil, "losses without counters")
-	case Race, Unordered:
+	case Race, Unordered, Clock:
 		return r.validateRace()
+	case Changed:
+		return require(r.A != nil, "a change without an access")
+	case Watched:
+		return require(r.Watched != nil, "a watched process without counters")
 	case Stats:
 		return require(r.Counters != nil, "stats without counters")
 	case Split, Used:

@@ -28,6 +28,14 @@ func examples() []Record {
 		{Version: 1, Kind: Dropped, Run: 3, Seed: 9, PID: 42, Lost: &Lost{1, 2, 3, 4, 5}},
 		{Version: 1, Kind: Unordered, Run: 3, Seed: 9, PID: 42, A: side(0, true, 7), B: side(0, false, 8)},
 		{
+			Version: 1, Kind: Clock, Run: 1, PID: 42, A: side(0, true, 7), B: side(0, false, 8), Count: 4, Met: true, Like: true,
+			Origin: &Origin{
+				Program: "m/cmd", Module: "m", Build: "x", Means: "pauses", Budget: "2%", Uncounted: []string{"m/asm"},
+			},
+		},
+		{Version: 1, Kind: Changed, Run: 1, PID: 42, A: side(0, true, 7), Global: true},
+		{Version: 1, Kind: Watched, Run: 1, PID: 42, Watched: &WatchedCounter{ProgramNS: 1000, SpentNS: 10, Samples: 3}},
+		{
 			Version: 1, Kind: Split, Run: 3, Seed: 9, PID: 42,
 			Split: &SplitSection{Section: 2, Entry: side(4, false, 7), Remote: side(5, true, 8), End: side(6, true, 7),
 				Changed: true, Overturned: true, Between: true, Replaced: []uint64{1}, Stored: []uint64{2}, GapNS: 5},
@@ -177,6 +185,8 @@ func TestSchemaHasEveryField(t *testing.T) {
 		{reflect.TypeFor[LeakedGoroutine](), schema.Defs["leak"]},
 		{reflect.TypeFor[LockHolder](), schema.Defs["holder"]},
 		{reflect.TypeFor[Lost](), schema.Defs["lost"]},
+		{reflect.TypeFor[Origin](), schema.Defs["origin"]},
+		{reflect.TypeFor[WatchedCounter](), schema.Defs["watched"]},
 		{reflect.TypeFor[LockStep](), schema.Defs["step"]},
 		{reflect.TypeFor[Trigger](), schema.Defs["trigger"]},
 		{reflect.TypeFor[LockSite](), schema.Defs["lockSite"]},

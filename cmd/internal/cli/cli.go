@@ -22,6 +22,7 @@ import (
 	"github.com/interlock-go/interlock/cmd/internal/rebuild"
 	"github.com/interlock-go/interlock/cmd/internal/testflags"
 	"github.com/interlock-go/interlock/dynamic/build/covertool"
+	"github.com/interlock-go/interlock/dynamic/production"
 )
 
 // Main runs the command line args (without the program's name) and returns the
@@ -36,6 +37,9 @@ func Main(args []string) int {
 	}
 	if len(args) > 0 && args[0] == covertool.Word {
 		return covertool.Run(args[1:], os.Stdout, os.Stderr)
+	}
+	if len(args) > 0 && args[0] == production.Word {
+		return production.RunTool(args[1:], os.Stdout, os.Stderr)
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), endings()...)
 	defer stop()

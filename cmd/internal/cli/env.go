@@ -189,8 +189,16 @@ var buildCommand = command{
 	name: "build", args: "[flags] [packages]", short: "build monitored programs",
 	long: `Build has the go command build programs with the monitor in them, and prints shell commands that export
 the variables which such a program needs: without them it runs unmonitored. Every process appends to one
-evidence file; "interlock report" prints the findings. It is env and go build in one step.`,
+evidence file; "interlock report" prints the findings. It is env and go build in one step.
+
+With -production nothing is rewritten. The program has a race watch in it, which is off until the variable
+INTERLOCK_SAMPLE turns it on, and then takes the share of the processor time that it names (by default 2 %).
+It says once on standard error by which means it watches: by debug registers, or where the machine refuses
+these, by holding a goroutine at an access for 100 us now and then; where neither can be had, it stays off.
+INTERLOCK_SAMPLE=budget=2%,window=15ms,pause=100us,file=NAME,size=8MB are its settings; the file takes the
+evidence, which "interlock report FILE" prints. It needs Linux 5.18 or later, amd64, and Go 1.26.`,
 	examples: [][2]string{
+		{`interlock build -production -o server ./cmd/server; INTERLOCK_SAMPLE=budget=2% ./server`, "for production"},
 		{`eval "$(interlock build -o server ./cmd/server)"; ./server; interlock report`, "a program, and what it showed"},
 	},
 	own:     []string{"o"},
@@ -199,18 +207,24 @@ evidence file; "interlock report" prints the findings. It is env and go build in
 
 type buildOptions struct {
 	envOptions
-	output string
+	output     string
+	production bool
 }
 
 func (o *buildOptions) declare(fs *flag.FlagSet) {
 	o.envOptions.declare(fs)
 	fs.StringVar(&o.output, "o", "", "write the program to this `path`, or several programs into this "+
 		"folder; always needed")
+	fs.BoolVar(&o.production, "production", false, "build in the race watch for production, which is off until\n"+
+		"INTERLOCK_SAMPLE=budget=2%% turns it on; nothing is rewritten")
 }
 
 func (o *buildOptions) run(c *call) int {
 	if o.output == "" {
 		return c.usage("-o is missing: the path of the program, or a folder for several programs")
+	}
+	if o.production {
+		return buildProduction(c, o.output)
 	}
 	m, code := o.prepare(c)
 	if m == nil {
@@ -371,13 +385,18 @@ func writeRecord(dir string, pl *planner.Planned) error {
 }
 
 var reportCommand = command{
-	name: "report", args: "[flags] [folder]", short: "report what programs built with the variables of env have shown",
+	name: "report", args: "[flags] [folder | files]",
+	short: "report what programs built with the variables of env, or for production, have shown",
 	long: `Report reads the evidence that monitored programs have left in the folder of "interlock env" (by
 default the one that INTERLOCK_ENV names) and reports confirmed findings as test does. Each process
-counts as a run. It may be called as often as you like; the evidence stays.`,
+counts as a run. It may be called as often as you like; the evidence stays.
+
+Of files that programs built with -production have written, by any number of instances and builds, it makes
+one list. In the folder of their module, variables have their names.`,
 	examples: [][2]string{
 		{"interlock report", "in a shell that has the variables of env"},
 		{"interlock report -o sarif:interlock.sarif <folder>", "elsewhere, and a file for code scanning"},
+		{"interlock report host1.jsonl host2.jsonl", "what two instances have seen in production"},
 	},
 	fails:   confirmedFails,
 	options: func() runner { return new(reportOptions) },
@@ -396,10 +415,16 @@ func (o *reportOptions) declare(fs *flag.FlagSet) {
 }
 
 func (o *reportOptions) run(c *call) int {
+	if areFiles(c.packages) {
+		if err := cmp.Or(o.probe(), o.acceptFlags.check(c)); err != nil {
+			return c.usageOf(err)
+		}
+		return reportWatched(c, &o.reportFlags, &o.acceptFlags, c.packages)
+	}
 	dir := os.Getenv("INTERLOCK_ENV")
 	switch {
 	case len(c.packages) > 1:
-		return c.usage("report takes one folder")
+		return c.usage("report takes one folder, or the files that programs built with -production have written")
 	case len(c.packages) == 1:
 		dir = c.packages[0]
 	case dir == "":

@@ -168,6 +168,7 @@ var handlers = []struct {
 	{"html", HTML{}},
 	{"dot", Dot{}},
 	{"mermaid", Mermaid{}},
+	{"race", Race{}},
 }
 
 // Formats lists the names of the formats, the one for people first.

@@ -1,0 +1,122 @@
+package cli
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/interlock-go/interlock/atomicsets/plan"
+	"github.com/interlock-go/interlock/atomicsets/sites"
+	"github.com/interlock-go/interlock/cmd/internal/driver"
+	"github.com/interlock-go/interlock/cmd/internal/progress"
+	"github.com/interlock-go/interlock/dynamic/build"
+	"github.com/interlock-go/interlock/dynamic/campaign/watched"
+	"github.com/interlock-go/interlock/dynamic/scratch"
+)
+
+// buildProduction builds programs with the race watch for production.
+func buildProduction(c *call, output string) int {
+	s, err := scratch.New(os.TempDir())
+	if err != nil {
+		return c.failed(err)
+	}
+	c.closers = append(c.closers, s)
+	still, err := c.still()
+	if err != nil {
+		return c.failed(err)
+	}
+	// The folder of the overlay lives as long as this command.
+	env := still.Env(os.Environ())
+	p, err := build.PrepareProduction(c.ctx, s.Dir, ".", env, c.buildFlags(), c.packages)
+	if err != nil {
+		return c.failed(err)
+	}
+	done := c.progress.Working("building the program")
+	cmd := exec.CommandContext(c.ctx, "go", slices.Concat([]string{"build", "-o", output}, p.Flags, c.buildFlags(),
+		[]string{"--"}, c.packages)...)
+	cmd.Env = append(slices.Clip(env), p.Env...)
+	out, err := cmd.CombinedOutput()
+	done()
+	c.progress.Clear()
+	if err != nil {
+		return c.failed(fmt.Errorf("building the program: %w: %s", err, strings.TrimRight(string(out), "\n")))
+	}
+	if len(p.Uncounted) > 0 {
+		c.warn("races will be predicted, not confirmed, as assembly of these packages may release what no clock counts: " +
+			strings.Join(p.Uncounted, ", "))
+	}
+	fmt.Fprintf(c.stderr, "interlock: %s watches for data races where INTERLOCK_SAMPLE is set, such as "+
+		"INTERLOCK_SAMPLE=budget=2%%; `interlock report FILE` prints what it has written\n", output)
+	return exitClean
+}
+
+// areFiles reports whether the arguments of report are files of evidence, not the folder of an env.
+func areFiles(names []string) bool {
+	return len(names) > 0 && !slices.ContainsFunc(names, func(name string) bool {
+		info, err := os.Stat(name)
+		return err != nil || info.IsDir()
+	})
+}
+
+// reportWatched reports on what programs have left that were built for production.
+func reportWatched(c *call, to *reportFlags, accepted *acceptFlags, files []string) int {
+	seen, err := watched.Read(files)
+	if err != nil {
+		return c.failed(err)
+	}
+	if seen.Processes == 0 {
+		return c.usage("no process that was watched in production has written to %s", strings.Join(files, ", "))
+	}
+	root, known := c.sourceOf(seen)
+	r := c.newReport("report", root, seen.Module)
+	r.Problems = append(r.Problems, seen.Unread...)
+	r.Findings, r.Coverage.Runs = seen.Findings(known), seen.Processes
+	if n := seen.Unnamed; n > 0 {
+		c.warn(fmt.Sprintf("%s changed while a goroutine was held there, by a write that was not seen and that the source "+
+			"does not show", progress.Count(n, "variable")))
+	}
+	share := 100 * float64(seen.SpentNS) / float64(max(seen.ProgramNS, 1))
+	fmt.Fprintf(c.stderr, "interlock: %s of %s, by %s: %v of processor time, of which the watch took %.1f %%; %s, "+
+		"%s watched\n",
+		progress.Count(seen.Processes, "instance"), progress.Count(seen.Builds, "build"), strings.Join(seen.Means, " and "),
+		time.Duration(seen.ProgramNS).Round(time.Millisecond), share, progress.Count(int(seen.Samples), "sample"),
+		progress.Count(int(seen.Armed), "variable"))
+	if err := accepted.apply(c, r, &driver.Result{Root: root}); err != nil {
+		return c.failed(err)
+	}
+	return c.finish(r, *to, accepted, false)
+}
+
+// sourceOf returns the root of the module and the sites of the packages with races, if this is the module's folder;
+// otherwise the current folder.
+func (c *call) sourceOf(seen *watched.Result) (root string, all []plan.Site) {
+	root, _ = os.Getwd()
+	var ours []string
+	for _, pkg := range seen.Packages() {
+		switch {
+		case pkg == "main": // the folder of a program is not known by its frames
+			ours = append(ours, seen.Programs()...)
+		case pkg == seen.Module || strings.HasPrefix(pkg, seen.Module+"/"):
+			ours = append(ours, pkg)
+		}
+	}
+	still, err := c.still()
+	if err != nil || len(ours) == 0 {
+		return root, nil
+	}
+	m, err := build.Load(c.ctx, build.Options{Patterns: ours, Still: still, Programs: true, NoTests: true})
+	if err != nil {
+		c.warn("the source of " + seen.Module + " is not here, so that variables are named by lines: run this in its folder")
+		return root, nil
+	}
+	c.closers = append(c.closers, m)
+	for _, p := range m.Packages {
+		for _, a := range sites.Enumerate(p) {
+			all = append(all, a.Site)
+		}
+	}
+	return m.Root, all
+}
