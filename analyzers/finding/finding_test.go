@@ -12,7 +12,8 @@ import (
 func sample() *Finding {
 	stack := []Frame{{Function: "p.F", File: "p.go", Line: 3}}
 	f := &Finding{
-		Code: Unguarded, Status: Confirmed, Level: Possible, Class: "IL1001", Title: "Counter.n is written without Counter.mu",
+		Code: Unguarded, Status: Confirmed, Level: Possible, Class: "IL1001",
+		Title:    "Counter.n is written without Counter.mu",
 		Message:  "Updates may be lost.",
 		Variable: Variable{Package: "m/p", Type: "Counter", Function: "New", Name: "n", Kind: "field"},
 		Accesses: []Access{

@@ -13,6 +13,7 @@ import (
 	"golang.org/x/tools/go/analysis"
 
 	"github.com/interlock-go/interlock/analyzers/finding"
+	"github.com/interlock-go/interlock/analyzers/levels"
 	"github.com/interlock-go/interlock/analyzers/pass/directives"
 	"github.com/interlock-go/interlock/analyzers/registry"
 	"github.com/interlock-go/interlock/patchgen/quickfix"
@@ -51,7 +52,7 @@ type plugin struct{ settings Settings }
 // BuildAnalyzers implements [register.LinterPlugin].
 func (p plugin) BuildAnalyzers() ([]*analysis.Analyzer, error) {
 	directives.Nolint = false // golangci-lint obeys its comments itself
-	all := registry.Shown(nil, nil)
+	all := levels.Shown(registry.Analyzers(), nil, nil)
 	if p.settings.Fixes {
 		all = quickfix.Checks(nil)
 	}

@@ -73,8 +73,8 @@ func Graded(f *finding.Finding) *finding.Finding {
 	return &g
 }
 
-// Raise sets the level of f, a suspected finding, by the same finding of runs: one that they have confirmed is likely, and
-// a lead is possible where they saw two goroutines come to one address at its accesses. It notes why.
+// Raise sets the level of f, a suspected finding, by the same finding of runs: one that they have confirmed is likely,
+// and a lead is possible where they saw two goroutines come to one address at its accesses. It notes why.
 func Raise(f, seen *finding.Finding) {
 	switch {
 	case f.Status != finding.Suspected:

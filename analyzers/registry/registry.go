@@ -8,13 +8,11 @@ import (
 	"github.com/interlock-go/interlock/analyzers/aliasescape"
 	"github.com/interlock-go/interlock/analyzers/atomicmix"
 	"github.com/interlock-go/interlock/analyzers/captured"
-	"github.com/interlock-go/interlock/analyzers/check"
 	"github.com/interlock-go/interlock/analyzers/closerace"
 	"github.com/interlock-go/interlock/analyzers/doublelock"
 	"github.com/interlock-go/interlock/analyzers/endlesswait"
 	"github.com/interlock-go/interlock/analyzers/finding"
 	"github.com/interlock-go/interlock/analyzers/guardedby"
-	"github.com/interlock-go/interlock/analyzers/levels"
 	"github.com/interlock-go/interlock/analyzers/loadstore"
 	"github.com/interlock-go/interlock/analyzers/lockorder"
 	"github.com/interlock-go/interlock/analyzers/lostunlock"
@@ -70,35 +68,7 @@ func ByCode(code finding.Code) (Check, bool) {
 	return Check{}, false
 }
 
-// Shown returns the checks with the diagnostics of those findings alone that are shown beside code: of likely ones, and
-// with the flag [check.PossibleFlag] of a check of possible ones. Each check keeps its name and help. It requires these passes, and fixes, which may be
-// nil, returns the suggested fixes of a finding.
-func Shown(requires []*analysis.Analyzer,
-	fixes func(*analysis.Pass, *finding.Finding) []analysis.SuggestedFix) []*analysis.Analyzer {
-	var all []*analysis.Analyzer
-	for _, a := range Analyzers() {
-		shown := &analysis.Analyzer{
-			Name: a.Name, Doc: a.Doc, URL: a.URL, Flags: a.Flags, Requires: append([]*analysis.Analyzer{a}, requires...),
-		}
-		shown.Run = func(pass *analysis.Pass) (any, error) {
-			for _, r := range pass.ResultOf[a].(*check.Result).Reported {
-				f := levels.Graded(r.Finding)
-				if f.IsLead() || f.Minor() && a.Flags.Lookup(check.PossibleFlag).Value.String() != "true" {
-					continue
-				}
-				if fixes != nil {
-					r.Diagnostic.SuggestedFixes = fixes(pass, r.Finding)
-				}
-				pass.Report(r.Diagnostic)
-			}
-			return nil, nil
-		}
-		all = append(all, shown)
-	}
-	return all
-}
-
-// Analyzers lists the passes of all checks. Their diagnostics are all that they suspect; see [Shown].
+// Analyzers lists the passes of all checks. Their diagnostics are all that they suspect; see package levels.
 func Analyzers() []*analysis.Analyzer {
 	var all []*analysis.Analyzer
 	for _, c := range Checks() {

@@ -53,8 +53,8 @@ func classesTable() string {
 	b.WriteString("\n| class | level | true | interval | by construction |\n|---|---|---|---|---|\n")
 	for _, c := range levels.Classes() {
 		low, high := c.Interval()
-		fmt.Fprintf(&b, "| %s | %s | %d of %d | %.0f to %.0f %% | %s |\n", c.Name, cmp.Or(c.Level(), "likely"), c.True, c.Read,
-			100*low, 100*high, cmp.Or(c.Construction, "-"))
+		fmt.Fprintf(&b, "| %s | %s | %d of %d | %.0f to %.0f %% | %s |\n", c.Name, cmp.Or(c.Level(), "likely"), c.True,
+			c.Read, 100*low, 100*high, cmp.Or(c.Construction, "-"))
 	}
 	b.WriteString("\n")
 	return b.String()

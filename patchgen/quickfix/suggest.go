@@ -44,7 +44,7 @@ func Checks(withheld func(string)) []*analysis.Analyzer {
 			return s.fixes, nil
 		},
 	}
-	return registry.Shown([]*analysis.Analyzer{patches},
+	return levels.Shown(registry.Analyzers(), []*analysis.Analyzer{patches},
 		func(pass *analysis.Pass, f *finding.Finding) []analysis.SuggestedFix {
 			return pass.ResultOf[patches].(fixes)[f]
 		})

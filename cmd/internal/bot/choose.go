@@ -77,8 +77,8 @@ func (c cause) ids() (all []string) {
 	return slices.Compact(all)
 }
 
-// choose returns the causes to post, the best proven first, those with a patch before others. A cause of which an earlier
-// comment has a finding is not new: one correction is due for all of them.
+// choose returns the causes to post, the best proven first, those with a patch before others. A cause of which an
+// earlier comment has a finding is not new: one correction is due for all of them.
 func choose(file *File, d Diff, posted map[string]bool) (chosen []cause) {
 	known := map[string]bool{}
 	for _, id := range file.Known {

@@ -166,8 +166,8 @@ func (d *Decision) Findings() (all []*finding.Finding) {
 	return all
 }
 
-// turned returns f with the side first that has changed: that is the one to look at, and formats for code hosts have one
-// place a finding. The id does not depend on the order of the two sides.
+// turned returns f with the side first that has changed: that is the one to look at, and formats for code hosts have
+// one place a finding. The id does not depend on the order of the two sides.
 func turned(f *finding.Finding, d Diff) *finding.Finding {
 	if len(f.Accesses) < 2 {
 		return f

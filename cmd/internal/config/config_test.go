@@ -43,13 +43,14 @@ func TestCommandAndFlag(t *testing.T) {
 
 func TestFaults(t *testing.T) {
 	for text, want := range map[string]string{
-		"":                               "",
-		"# nothing\n":                    "",
-		"check:\n":                       "",
-		"fial-on: none":                  `1:1: unknown key "fial-on" (did you mean "fail-on"?)`,
-		"chekc:\n  possible: true":       `1:1: unknown key "chekc" (did you mean "check"?)`,
-		"check:\n  runs: 1":              `2:3: unknown key "runs" of check; known are fail-on, possible, tags`,
-		"xyzzy: 1":                       `1:1: unknown key "xyzzy"; known are check, deps, fail-on, possible, runs, tags, test`,
+		"":                         "",
+		"# nothing\n":              "",
+		"check:\n":                 "",
+		"fial-on: none":            `1:1: unknown key "fial-on" (did you mean "fail-on"?)`,
+		"chekc:\n  possible: true": `1:1: unknown key "chekc" (did you mean "check"?)`,
+		"check:\n  runs: 1":        `2:3: unknown key "runs" of check; known are fail-on, possible, tags`,
+		"xyzzy: 1": `1:1: unknown key "xyzzy"; known are check, deps, fail-on, possible, runs, tags, ` +
+			"test",
 		"tags: a\ntags: b":               `2:1: "tags" stands there twice`,
 		"tags: {a: b}":                   "1:7: tags: want one value",
 		"- a":                            "1:1: want keys with values",

@@ -21,6 +21,7 @@ import (
 	"golang.org/x/tools/go/analysis/unitchecker"
 
 	"github.com/interlock-go/interlock/analyzers/finding"
+	"github.com/interlock-go/interlock/analyzers/levels"
 	"github.com/interlock-go/interlock/analyzers/pass/directives"
 	"github.com/interlock-go/interlock/analyzers/pass/invariants"
 	"github.com/interlock-go/interlock/analyzers/registry"
@@ -230,7 +231,7 @@ func checks(args []string) []*analysis.Analyzer {
 	case err == nil && u.VetxOnly:
 		return registry.Analyzers()
 	case !wanted || err != nil:
-		return registry.Shown(nil, nil)
+		return levels.Shown(registry.Analyzers(), nil, nil)
 	}
 	return quickfix.Checks(func(reason string) { fmt.Fprintf(os.Stderr, "interlock: %s\n", reason) })
 }

@@ -49,7 +49,7 @@ func (m *merger) fields(s *summary.Summary) {
 }
 
 // join decides questions that need all packages: lock-order cycles, exported variables
-// and the fields of types that are. It gives each finding its level.
+// and the fields of types that are. It sets the level of each finding.
 func (m *merger) join() {
 	r := m.result
 	r.Findings = slices.DeleteFunc(crosspkg.Judge(r.Findings, m.variables...), func(f *finding.Finding) bool {

@@ -190,8 +190,8 @@ func For(format string) (Handler, error) {
 	return nil, fmt.Errorf("unknown format %q: use one of %s", format, strings.Join(Formats(), ", "))
 }
 
-// Count returns the number of findings with one of the statuses, without those that are shown on request only. Findings of one cause count
-// once, with the status of the best proven one.
+// Count returns the number of findings with one of the statuses, without those that are shown on request
+// only. Findings of one cause count once, with the status of the best proven one.
 func (r *Report) Count(statuses ...finding.Status) int {
 	n := 0
 	for _, group := range r.Causes() {

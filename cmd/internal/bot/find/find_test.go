@@ -90,7 +90,8 @@ func TestFind(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			want := []string{"base check -possible -leads ./...", "head check -possible -leads ./...", "head fix -runs=3 m/a m/b m/c"}
+			want := []string{"base check -possible -leads ./...", "head check -possible -leads ./...",
+				"head fix -runs=3 m/a m/b m/c"}
 			if !slices.Equal(calls, want) {
 				t.Errorf("calls %q, want %q", calls, want)
 			}

@@ -43,8 +43,8 @@ func TestPeek(t *testing.T) {
 }
 `
 
-// TestCampaign goes the whole way on a real Gitea: a webhook arrives, the bugs of the request are found by runs, and the
-// review appears; a push that mends the bug resolves the comment, and one without a change posts nothing.
+// TestCampaign goes the whole way on a real Gitea: a webhook arrives, the bugs of the request are found by runs, and
+// the review appears; a push that mends the bug resolves the comment, and one without a change posts nothing.
 func TestCampaign(t *testing.T) {
 	if os.Getenv("INTERLOCK_TEST_LONG") == "" {
 		t.Skip("runs a campaign for each push: make long")

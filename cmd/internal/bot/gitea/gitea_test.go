@@ -80,8 +80,8 @@ func fileOf(t *testing.T, head string, findings ...*finding.Finding) *bot.File {
 	return f
 }
 
-// TestServer reviews a request on a real Gitea: the finding is posted once, with the diff of its patch; a push that mends
-// it resolves the comment, or answers a person once; a push without a change posts nothing.
+// TestServer reviews a request on a real Gitea: the finding is posted once, with the diff of its patch; a push that
+// mends it resolves the comment, or answers a person once; a push without a change posts nothing.
 func TestServer(t *testing.T) {
 	if testing.Short() {
 		t.Skip("starts a server")

@@ -88,7 +88,8 @@ func child(dir string) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	fail(err)
 	fmt.Println("http://" + l.Addr().String())
-	s := &Server{Queue: q, Secret: []byte(secret), Log: func(string) {}, Work: func(ctx context.Context, j Job) (string, error) {
+	s := &Server{Queue: q, Secret: []byte(secret), Log: func(string) {}}
+	s.Work = func(ctx context.Context, j Job) (string, error) {
 		time.Sleep(time.Duration(rand.IntN(60)) * time.Millisecond)
 		f := &finding.Finding{Version: finding.SchemaVersion, Code: "IL1001", Status: finding.Confirmed, Title: "race",
 			Variable: finding.Variable{Package: "a", Name: "x"}, Evidence: &finding.Evidence{},
@@ -98,7 +99,7 @@ func child(dir string) {
 		file := &bot.File{Version: bot.FileVersion, Head: j.Head, Complete: true, Findings: []*finding.Finding{f}}
 		_, err := bot.Review(ctx, &paper{dir, j.Number}, file, time.Sleep)
 		return "", err
-	}}
+	}
 	fail(s.Serve(context.Background(), l))
 }
 

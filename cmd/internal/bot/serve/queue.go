@@ -75,8 +75,8 @@ func (q *Queue) Close() error { return q.db.Close() }
 // keepDeliveries is how long a delivery is refused when it comes again.
 const keepDeliveries = 365 * 24 * time.Hour
 
-// Add queues a job for a delivery, unless the delivery has come before. A head that was reviewed is queued again, as the
-// request may have gone back to it; one that is queued or at work stays as it is.
+// Add queues a job for a delivery, unless the delivery has come before. A head that was reviewed is queued again, as
+// the request may have gone back to it; one that is queued or at work stays as it is.
 func (q *Queue) Add(ctx context.Context, digest string, j Job) (isNew bool, err error) {
 	tx, err := q.db.BeginTx(ctx, nil)
 	if err != nil {

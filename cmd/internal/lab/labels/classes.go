@@ -12,7 +12,7 @@ import (
 )
 
 // firstBlind is the first draw that two readers read who had written nothing of the checks; all later ones are read
-// like that, but for those of runs.
+// like that, except those of runs.
 const firstBlind = 12
 
 // class returns the name of the class of the finding. Where it depends on more than code and place, the label holds it.

@@ -299,6 +299,7 @@ func (known *Known) unobserved(s *finding.Finding) {
 	if runs > 1 {
 		note = fmt.Sprintf("unobserved in %d runs", runs)
 	}
+	// Why no run may have shown it: its accesses were not reached, or its section seldom.
 	missed := false
 	for _, a := range s.Accesses {
 		if known.Lines != nil && !known.Lines[Line{a.File, a.Line}] {
