@@ -41,11 +41,8 @@ func report(list *accesses.List, r *check.Reporter, l guards.Suspect) {
 	if l.Lead {
 		f.Status = finding.Lead
 	}
-	switch {
-	case l.Writers:
+	if l.Writers {
 		f.Class = string(finding.Unguarded) + levels.Writers
-	case l.OwnWrite:
-		f.Class = string(finding.Unguarded) + levels.OwnWrite
 	}
 	r.Report(f, a.Expr, b.Expr, fmt.Sprintf("%s here with %s held", b.Verb(), l.Lock), check.Spots(l.All...))
 }

@@ -46,10 +46,8 @@ func Classes() []Class { return slices.Clone(classes) }
 const (
 	InTests = " in tests" // the finding's first place stands in a test
 	Outside = " outside"  // a wait for the world outside of the program, such as a write to a connection
-	// Writers: several functions write the variable, all of them under the guard.
+	// Writers: several functions write the variable under the guard, and one at most without.
 	Writers = " several writers"
-	// OwnWrite: the access without the guard is a write, and another function writes the variable under the guard.
-	OwnWrite = " unguarded write"
 )
 
 // Name returns the name of f's class. A check that knows more than the finding shows sets the class itself, without

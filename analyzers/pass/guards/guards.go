@@ -44,10 +44,9 @@ type Suspect struct {
 	// Lead: code that sets the variable up, or makes its object as new, may well come before all else; or nothing shows
 	// that one of the two is ever called; or all calls of the function that the package shows hold the lock.
 	Lead bool
-	// Writers: several functions write the variable, all of them with the guard, so that it changes while it is in use.
+	// Writers: several functions write the variable with the guard, so that it changes while it is in use, and one at most
+	// writes it without.
 	Writers bool
-	// OwnWrite: Without is a write, and another function writes the variable with the guard.
-	OwnWrite bool
 }
 
 func (l Suspect) holdsOther() bool {
@@ -176,29 +175,24 @@ func (c *checker) suspect(v *accesses.Variable, g *guard, unprotected []*accesse
 		}
 		if q.b = c.otherSide(q); q.b != nil {
 			return Suspect{Variable: v, Lock: g.text, Without: a, With: q.b, All: unprotected, Count: g.count,
-				Lead: doubtful.Holds(q), Writers: g.hasWriters(), OwnWrite: a.Writes() && g.isWrittenOutside(a.Fn)}, true
+				Lead: doubtful.Holds(q), Writers: g.hasWriters()}, true
 		}
 	}
 	return Suspect{}, false
 }
 
-// hasWriters reports whether several functions write the variable, all of them with the guard.
-func (g *guard) hasWriters() bool {
-	writes := func(a *accesses.Access) bool { return a.Writes() }
+// hasWriters reports whether several functions write the variable with the guard, and one at most without it.
+func (g *guard) hasWriters() bool { return countWriters(g.with) > 1 && countWriters(g.without) <= 1 }
+
+// countWriters counts the functions of the accesses that write.
+func countWriters(all []*accesses.Access) int {
 	writers := map[*ssa.Function]bool{}
-	for _, a := range g.with {
+	for _, a := range all {
 		if a.Writes() {
 			writers[ir.Outermost(a.Fn)] = true
 		}
 	}
-	return len(writers) > 1 && !slices.ContainsFunc(g.without, writes)
-}
-
-// isWrittenOutside reports whether a function other than fn writes the variable with the guard.
-func (g *guard) isWrittenOutside(fn *ssa.Function) bool {
-	return slices.ContainsFunc(g.with, func(a *accesses.Access) bool {
-		return a.Writes() && ir.Outermost(a.Fn) != ir.Outermost(fn)
-	})
+	return len(writers)
 }
 
 func (c *checker) annotated(v *accesses.Variable) bool {
