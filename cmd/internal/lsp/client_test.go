@@ -91,7 +91,7 @@ func connect(t *testing.T, root string, serve func(ctx context.Context, in, out 
 		t.Fatal(err)
 	}
 	e := &editor{t: t, root: root, ended: make(chan error, 1), shown: map[string][]protocol.Diagnostic{},
-		times: map[string]int{}, versions: map[string]int32{}}
+		times: map[string]int{}, versions: map[string]int32{}, settings: map[string]any{"possible": true}}
 	e.arrived = sync.NewCond(&e.mu)
 	ctx, cancel := context.WithCancel(context.Background())
 	go func() { e.ended <- serve(ctx, toServer, fromServer) }()

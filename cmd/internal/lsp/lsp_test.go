@@ -284,7 +284,7 @@ func TestActions(t *testing.T) {
 
 func TestHover(t *testing.T) {
 	e := start(t, unpack(t, []byte(counter)), Options{})
-	e.change(func() { e.settings = map[string]any{"inlayHints": true} })
+	e.change(func() { e.settings = map[string]any{"inlayHints": true, "possible": true} })
 	e.check(e.server.DidChangeConfiguration(t.Context(), &protocol.DidChangeConfigurationParams{Settings: []byte("null")}))
 	e.open("count/count.go")
 	e.expect("count/count.go", "IL1001")

@@ -71,7 +71,7 @@ func TestRepositorySettings(t *testing.T) {
 	e.open("m.go")
 	e.expect("m.go", "IL1001")
 	e.mu.Lock()
-	e.settings, e.times["m.go"] = map[string]any{"tags": "other"}, 0
+	e.settings, e.times["m.go"] = map[string]any{"tags": "other", "possible": true}, 0
 	e.mu.Unlock()
 	e.check(e.server.DidChangeConfiguration(t.Context(), &protocol.DidChangeConfigurationParams{Settings: []byte("null")}))
 	e.expect("m.go")
