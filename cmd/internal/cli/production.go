@@ -68,7 +68,8 @@ func reportWatched(c *call, to *reportFlags, accepted *acceptFlags, files []stri
 		return c.failed(err)
 	}
 	if seen.Processes == 0 {
-		return c.usage("no process that was watched in production has written to %s", strings.Join(files, ", "))
+		return c.usage("%s is no folder of `interlock env`, and no process that was watched in production has written to it",
+			strings.Join(files, ", "))
 	}
 	root, known := c.sourceOf(seen)
 	r := c.newReport("report", root, seen.Module)

@@ -58,7 +58,6 @@ type race struct {
 	met       bool
 	global    bool // of a change: the variable is one of a package
 	seen      bool // both accesses were; otherwise the second is one like that which was not seen
-	count     uint64
 	processes map[process]uint64 // with the count that each has reported
 	builds    map[string]bool
 	uncounted []string
