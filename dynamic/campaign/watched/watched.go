@@ -56,8 +56,8 @@ func comparePlaces(a, b place) int {
 type race struct {
 	sides     [2]side // the later one in the text comes first
 	met       bool
-	global    bool // of a change: the variable is one of a package
-	seen      bool // both accesses were; otherwise the second is one like that which was not seen
+	global    bool               // of a change: the variable is one of a package
+	seen      bool               // both accesses were; otherwise the second is one like that which was not seen
 	processes map[process]uint64 // with the count that each has reported
 	builds    map[string]bool
 	uncounted []string
