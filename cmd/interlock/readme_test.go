@@ -72,7 +72,8 @@ var number = regexp.MustCompile(`\d+(\.\d+s)?`)
 // varies matches lines that not every call prints: whether the test of the bank failed, what another goroutine did, and
 // what happens-before saw, which needs linux/amd64.
 var varies = regexp.MustCompile(
-	`^ok  |FAIL|bank_test\.go:N: |evidence: seen|also caught with|happens-before engine|The variable held|^$|^replayed:`)
+	`^ok  |FAIL|^\*\*\* Run N had noise|bank_test\.go:N: |evidence: seen|also caught with|happens-before engine|` +
+		`The variable held|^$|^replayed:`)
 
 // shapes returns the lines of a text, without indentation and with N for each number.
 func shapes(text string) map[string]bool {
