@@ -15,11 +15,10 @@
 //
 // A clock counts every release that Go code makes: operations of channels, unlocks, all of sync/atomic that stores, go
 // statements, ends of goroutines, sync.Pool, timers, system calls and calls of C. Assembly outside of the standard
-// library that orders memory by itself is not counted: findings of programs with such packages are predicted, and name
-// them.
+// library that orders memory by itself is not counted: findings of programs with such packages name them.
 //
-// Reported falsely: nothing, as far as that holds. What the runtime accesses itself is no access; the object of e1 is
-// alive as long as no collection ends ("sweepgen"); stacks are not watched; late signals are dropped by the tag of the
-// watch. Missed: most races, as only a few variables are watched at a time, each for some milliseconds; races whose
+// Reported falsely: nothing, as far as that holds; findings are predicted, as it has not been tried for long. What the
+// runtime accesses itself is no access, nor is the compiler's check for nil; the object of e1 is alive as long as no
+// collection ends ("sweepgen"); stacks are not watched; late signals are dropped by the tag of the watch. Missed: most races, as only a few variables are watched at a time, each for some milliseconds; races whose
 // first access is an atomic write; accesses by assembly, or by packages runtime and sync; unaligned accesses.
 package production

@@ -45,7 +45,7 @@ func buildProduction(c *call, output string) int {
 		return c.failed(fmt.Errorf("building the program: %w: %s", err, strings.TrimRight(string(out), "\n")))
 	}
 	if len(p.Uncounted) > 0 {
-		c.warn("races will be predicted, not confirmed, as assembly of these packages may release what no clock counts: " +
+		c.warn("races may be reported that are none, as assembly of these packages may release what no clock counts: " +
 			strings.Join(p.Uncounted, ", "))
 	}
 	fmt.Fprintf(c.stderr, "interlock: %s watches for data races where INTERLOCK_SAMPLE is set, such as "+

@@ -34,13 +34,12 @@ func (r *Result) finding(race *race, lines map[place][]plan.Site) *finding.Findi
 	// The variable, and how the two were seen.
 	v, found := variable(race, lines)
 	f := &finding.Finding{
-		Version: finding.SchemaVersion, Code: finding.Unordered, Status: finding.Confirmed, Variable: v,
+		Version: finding.SchemaVersion, Code: finding.Unordered, Status: finding.Predicted, Variable: v,
 		Title: fmt.Sprintf("data race on %s: %s and %s that nothing orders", v, race.sides[0].mode, race.sides[1].mode),
 		Message: "In production, one goroutine made its access while another one had made, or was about to make, the other " +
 			"one, and that one had released nothing: no lock, channel or other synchronisation orders the two.",
 	}
 	if !race.seen {
-		f.Status = finding.Predicted
 		f.Title = fmt.Sprintf("data race on %s: %s, and a write like the other one", v, race.sides[0].mode)
 		f.Message = "In production, the value changed while a goroutine was held at one of the accesses. The write was not " +
 			"seen, but the other access is a write of the variable by another goroutine that was."
@@ -62,8 +61,7 @@ func (r *Result) finding(race *race, lines map[place][]plan.Site) *finding.Findi
 // complete adds to a finding how often, where and how surely its race was seen, and its id.
 func (r *Result) complete(f *finding.Finding, race *race) *finding.Finding {
 	if len(race.uncounted) > 0 {
-		f.Status = finding.Predicted
-		f.Notes = append(f.Notes, "not confirmed: assembly of these packages may release what no clock counts: "+
+		f.Notes = append(f.Notes, "assembly of these packages may release what no clock counts: "+
 			strings.Join(race.uncounted, ", "))
 	}
 	count := uint64(0)

@@ -52,13 +52,13 @@ func TestJoin(t *testing.T) {
 	if err := f.Validate(); err != nil {
 		t.Error(err)
 	}
-	if f.Status != finding.Confirmed || f.Evidence.Count != 5 || f.Evidence.Hits != 2 || f.Accesses[0].Line != 9 ||
+	if f.Status != finding.Predicted || f.Evidence.Count != 5 || f.Evidence.Hits != 2 || f.Accesses[0].Line != 9 ||
 		f.Title != "data race on memory accessed at m.go:9: write and read that nothing orders" {
 		t.Errorf("%s %q: %+v", f.Status, f.Title, f.Evidence)
 	}
 }
 
-// With releases that no clock counts, a race is predicted, and the finding names the packages.
+// The finding names packages with releases that no clock counts.
 func TestUncounted(t *testing.T) {
 	file := write(t, "a", "1", `,"uncounted":["m/asm"]`,
 		`"kind":"clock","count":1,`+sideText("a", "Set", 9, true)+","+sideText("b", "Set", 9, true))

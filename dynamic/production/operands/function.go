@@ -88,6 +88,10 @@ func (f *Function) read(in x86asm.Inst, pc uintptr, targets map[uintptr]bool) in
 			if in.Op == x86asm.BT { // it may access memory far from there
 				out.operand.Size = 0
 			}
+			// TESTB AL, (AX) is the compiler's check for nil: it loads a byte of the object that the program does not read.
+			if in.Op == x86asm.TEST && arg.Disp == 0 && arg.Index == 0 && in.MemBytes == 1 && in.Args[1] == x86asm.AL {
+				out.operand.Size = 0
+			}
 		}
 	}
 	return out

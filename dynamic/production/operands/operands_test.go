@@ -58,6 +58,20 @@ func TestRows(t *testing.T) {
 	}
 }
 
+// A check for nil is no access of the program, and a test of a bit is one.
+func TestRowsOfChecks(t *testing.T) {
+	code := slices.Concat(
+		[]byte{0x84, 0x00},       // 1000: test [rax], al
+		[]byte{0xf6, 0x00, 0x01}, // 1002: test byte [rax], 1
+		[]byte{0xc3},             // 1005: ret
+	)
+	for _, row := range Decode(code, start).Rows(never) {
+		if row.PC < 0x1005 && (row.N != 1 || row.PC+uintptr(int(row.Operands[0].Delta)) != 0x1002) {
+			t.Errorf("%#x: operands %+v, want that of 1002 alone", row.PC, row.Operands[:row.N])
+		}
+	}
+}
+
 // A jump into the block begins another one: what stands before it may not have run.
 func TestRowsBehindAJump(t *testing.T) {
 	code := slices.Concat(
