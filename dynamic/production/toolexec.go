@@ -2,14 +2,14 @@ package production
 
 import (
 	"crypto/sha256"
-	"errors"
 	"fmt"
 	"io"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"github.com/interlock-go/interlock/dynamic/gocmd"
 )
 
 // Word is the word with which a program that builds with [Toolexec] must expect to be started by the go command:
@@ -41,12 +41,12 @@ func RunTool(args []string, stdout, stderr io.Writer) int {
 	}
 	tool, rest := args[0], slices.Clone(args[1:])
 	if strings.TrimSuffix(filepath.Base(tool), ".exe") != "compile" {
-		return run(tool, rest, stdout, stderr)
+		return gocmd.ExecTool(tool, rest, stdout, stderr)
 	}
 	if slices.Equal(rest, []string{"-V=full"}) {
 		// The go command's cache goes by this line.
 		var out strings.Builder
-		code := run(tool, rest, &out, stderr)
+		code := gocmd.ExecTool(tool, rest, &out, stderr)
 		fmt.Fprintf(stdout, "%s interlock:%s\n", strings.TrimSpace(out.String()), version())
 		return code
 	}
@@ -54,7 +54,7 @@ func RunTool(args []string, stdout, stderr io.Writer) int {
 		fmt.Fprintln(stderr, "interlock:", err)
 		return 1
 	}
-	return run(tool, rest, stdout, stderr)
+	return gocmd.ExecTool(tool, rest, stdout, stderr)
 }
 
 // countingVersion changes with what CountAtomics makes of a file.
@@ -102,19 +102,4 @@ func flagValue(args []string, name string) string {
 		return args[i+1]
 	}
 	return ""
-}
-
-func run(tool string, args []string, stdout, stderr io.Writer) int {
-	cmd := exec.Command(tool, args...)
-	cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, stdout, stderr
-	err := cmd.Run()
-	var exit *exec.ExitError
-	switch {
-	case errors.As(err, &exit):
-		return max(exit.ExitCode(), 1)
-	case err != nil:
-		fmt.Fprintln(stderr, "interlock: running a tool of the go command:", err)
-		return 1
-	}
-	return 0
 }

@@ -6,13 +6,13 @@ package covertool
 import (
 	"crypto/sha256"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
+
+	"github.com/interlock-go/interlock/dynamic/gocmd"
 )
 
 // Word is the word with which a program that prints the variables of
@@ -49,7 +49,7 @@ func Run(args []string, stdout, stderr io.Writer) int {
 	if strings.TrimSuffix(filepath.Base(tool), ".exe") == "cover" {
 		return runCover(overlay, tool, rest, stdout, stderr)
 	}
-	return runTool(tool, rest, stdout, stderr)
+	return gocmd.ExecTool(tool, rest, stdout, stderr)
 }
 
 func runCover(overlay, tool string, args []string, stdout, stderr io.Writer) int {
@@ -65,31 +65,16 @@ func runCover(overlay, tool string, args []string, stdout, stderr io.Writer) int
 	if len(args) == 1 && args[0] == "-V=full" {
 		// The go command's cache goes by this line.
 		var out strings.Builder
-		code := runTool(tool, args, &out, stderr)
+		code := gocmd.ExecTool(tool, args, &out, stderr)
 		fmt.Fprintf(stdout, "%s interlock:%x\n", strings.TrimSpace(out.String()), sha256.Sum256(data))
 		return code
 	}
-	code := runTool(tool, args, stdout, stderr)
+	code := gocmd.ExecTool(tool, args, stdout, stderr)
 	if code != 0 {
 		return code
 	}
 	if err := weaveAll(args, o.Replace); err != nil {
 		fmt.Fprintln(stderr, "interlock:", err)
-	}
-	return 0
-}
-
-func runTool(tool string, args []string, stdout, stderr io.Writer) int {
-	cmd := exec.Command(tool, args...)
-	cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, stdout, stderr
-	err := cmd.Run()
-	var exit *exec.ExitError
-	switch {
-	case errors.As(err, &exit):
-		return max(exit.ExitCode(), 1)
-	case err != nil:
-		fmt.Fprintln(stderr, "interlock: running a tool of the go command:", err)
-		return 1
 	}
 	return 0
 }
