@@ -66,7 +66,7 @@ func causes(f *Finding) (keys []string) {
 	if f.Fix != nil && f.Fix.Diff != "" {
 		keys = append(keys, f.Fix.Diff)
 	}
-	if len(f.Accesses) == 0 || f.Code == MixedAtomic || f.Minor() {
+	if len(f.Accesses) == 0 || f.Code == MixedAtomic || f.Status == Lead {
 		return keys
 	}
 	a, v := f.Accesses[0], f.Variable
@@ -89,7 +89,7 @@ func causes(f *Finding) (keys []string) {
 // missing lock leaves bare.
 func MissOneLock(f, g *Finding) bool {
 	isOfNoLocal := func(f *Finding) bool {
-		return f.Code.IsDataRace() && f.Code != MixedAtomic && !f.Minor() && f.Variable.Function == "" && len(f.Accesses) > 0
+		return f.Code.IsDataRace() && f.Code != MixedAtomic && f.Status != Lead && f.Variable.Function == "" && len(f.Accesses) > 0
 	}
 	return isOfNoLocal(f) && isOfNoLocal(g) && slices.ContainsFunc(missing(f), func(key string) bool {
 		return slices.Contains(missing(g), key)
@@ -105,11 +105,11 @@ func MissOneLock(f, g *Finding) bool {
 //	c.setShut()
 func closesWithin(findings []*Finding, f *Finding) (keys []string) {
 	within := func(section, closing *Finding) bool {
-		if section.Code != TestAndUse || closing.Code != CloseRaces || len(section.Accesses) < 2 || section.Minor() {
+		if section.Code != TestAndUse || closing.Code != CloseRaces || len(section.Accesses) < 2 || section.Status == Lead {
 			return false
 		}
 		a, b := section.Accesses[0], section.Accesses[1]
-		return !closing.Minor() && slices.ContainsFunc(closing.Accesses, func(c Access) bool {
+		return closing.Status != Lead && slices.ContainsFunc(closing.Accesses, func(c Access) bool {
 			return c.Mode == CloseChan && c.File == a.File && c.Function == a.Function &&
 				min(a.Line, b.Line) <= c.Line && c.Line <= max(a.Line, b.Line)
 		})

@@ -17,7 +17,7 @@ import (
 	"github.com/interlock-go/interlock/analyzers/finding"
 )
 
-// Class is a kind of findings, with the verdicts of those who read some of them.
+// Class is a kind of findings, with the verdicts of readers on some of them.
 type Class struct {
 	// Name is the code, with the kind of evidence behind a blank.
 	Name string `json:"class"`

@@ -6,7 +6,7 @@ import (
 	"unsafe"
 )
 
-// opensTimer reports whether the kernel opens a timer whose events are signals, as production builds need it.
+// opensTimer reports whether the kernel opens a timer that sends signals, as production builds need it.
 func opensTimer() bool {
 	const perfEventOpen, software, excludeKernel, removeOnExec, sigtrap = 298, 1, 1 << 5, 1 << 36, 1 << 37
 	attr := make([]byte, 128)

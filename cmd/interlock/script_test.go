@@ -71,7 +71,7 @@ func (w withBinary) Run() int {
 //	                        middle, truncate leaves half of it, zero makes its bytes
 //	                        0, folder puts a folder into its place, unreadable
 //	                        takes its permissions away
-//	[perf]                  the kernel opens a timer whose events are signals
+//	[perf]                  the kernel opens a timer that sends signals
 //	clean                   fails if interlock left anything in $TMPDIR
 //
 // The condition [long] holds under make long: a script that has more to try begins that with [!long] stop.

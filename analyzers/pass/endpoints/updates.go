@@ -53,8 +53,8 @@ func (p *Package) Updates(fn *ssa.Function) []Update {
 	return list
 }
 
-// copiedTo lists the events whose value itself is part of the one that u stores,
-// not an answer to a question about it, in the order of the function's events.
+// copiedTo lists the events that have read a part of the value that u stores, not
+// an answer to a question about it, in the order of the function's events.
 func (f *function) copiedTo(u *event) []*event {
 	var list []*event
 	for t, o := range f.testsBehind(u.value) {

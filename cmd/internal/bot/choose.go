@@ -99,7 +99,7 @@ func choose(file *File, d Diff, posted map[string]bool) (chosen []cause) {
 	return chosen
 }
 
-// rank orders findings of equal proof by what a reader can do with them.
+// rank orders findings of equal proof: those with a verified patch come first.
 func rank(f *finding.Finding) int {
 	if isVerified(f) {
 		return 0

@@ -21,7 +21,7 @@ type State struct {
 	Text func(path string) (string, error)
 }
 
-// Decision is what is posted: nothing, if it is the zero value.
+// Decision has the texts to post: none, if it is the zero value.
 type Decision struct {
 	Body     string // of the review; "" if there is none
 	Comments []Comment
@@ -77,7 +77,7 @@ func comment(s State, c cause, m marker) (Comment, bool) {
 	if !s.Abilities.Ranges {
 		at.Start = at.End
 	}
-	// The marker stands behind the text: what a stranger has put into that comes before it.
+	// The last marker counts, so it stands behind the text, which a stranger may have put one into.
 	end := "\n" + m.String() + "\n"
 	text := commentText(c, fix, s.Abilities)
 	if len(text)+len(end) > maxBody {
@@ -129,7 +129,7 @@ func checksum(file string, text func(string) (string, error)) string {
 	return hex.EncodeToString(sum[:6])
 }
 
-// settled returns the threads whose findings are gone: head was analysed and run to the end, no finding of it has the
+// settled returns the threads about findings that are gone: head was analysed and run to the end, no finding of it has the
 // id, whatever its status, and a file that the finding involves has changed. A race that a run does not show again
 // in the same files is not gone.
 func settled(s State) (all []Thread) {

@@ -62,7 +62,7 @@ func (p *Posted) ids() map[string]bool {
 	return ids
 }
 
-// IsAnswer reports whether a comment of the bot is an answer to a thread whose findings are gone.
+// IsAnswer reports whether a comment of the bot is an answer to a thread about findings that are gone.
 func IsAnswer(body string) bool {
 	m, ok := markerOf(body)
 	return ok && m.Gone

@@ -75,18 +75,7 @@ func (o *checkOptions) run(c *call) int {
 	if err := o.raise(c, res.Findings); err != nil {
 		return c.failed(err)
 	}
-	// Show those of the levels that are asked for.
-	if !o.leads {
-		res.Findings = slices.DeleteFunc(res.Findings, (*finding.Finding).IsLead)
-	}
-	hidden := 0
-	if !o.possible {
-		all := len(res.Findings)
-		res.Findings = slices.DeleteFunc(res.Findings, func(f *finding.Finding) bool { return f.Level == finding.Possible })
-		hidden = all - len(res.Findings)
-	}
 	r := c.newReport("check", res.Root, res.Path)
-	r.Hidden = hidden
 	r.Findings, r.Problems, r.GaveUp, r.LeftOut = res.Findings, res.Problems, res.GaveUp, res.LeftOut
 	if o.newFrom == "" { // else nobody has asked about the rest
 		r.Unused = res.Unused
@@ -94,8 +83,21 @@ func (o *checkOptions) run(c *call) int {
 	if err := o.apply(c, r, res); err != nil {
 		return c.failed(err)
 	}
+	o.hide(r)
 	r.Accepted.Comments = obeyed(res.Ignores)
 	return c.uncompiled(res.Uncompiled, c.finish(r, o.reportFlags, &o.acceptFlags, false))
+}
+
+// hide leaves out the findings of levels that are not asked for, and counts the possible ones among them.
+func (o *checkOptions) hide(r *report.Report) {
+	if !o.leads {
+		r.Findings = slices.DeleteFunc(r.Findings, (*finding.Finding).IsLead)
+	}
+	if !o.possible {
+		all := len(r.Findings)
+		r.Findings = slices.DeleteFunc(r.Findings, func(f *finding.Finding) bool { return f.Level == finding.Possible })
+		r.Hidden = all - len(r.Findings)
+	}
 }
 
 // raise sets the levels of findings by those that -from names.

@@ -567,6 +567,24 @@ package m
 func (c *Counter) More() bool { return c.n > 0 }
 `
 
+// A possible finding is shown to those who have asked for such findings alone.
+func TestPossible(t *testing.T) {
+	e := start(t, unpack(t, []byte(spread)), Options{})
+	configure := func(settings map[string]any) {
+		e.change(func() { e.settings = settings })
+		e.check(e.server.DidChangeConfiguration(t.Context(),
+			&protocol.DidChangeConfigurationParams{Settings: []byte("null")}))
+	}
+	e.open("add.go")
+	e.open("get.go")
+	e.expect("get.go", "IL1003")
+	configure(map[string]any{"possible": false})
+	e.expect("get.go")
+	configure(map[string]any{"possible": true})
+	e.expect("get.go", "IL1003")
+	e.stop()
+}
+
 // A patch of several files is one edit, for the versions of those that are open.
 func TestSeveralFiles(t *testing.T) {
 	e := start(t, unpack(t, []byte(spread)), Options{})

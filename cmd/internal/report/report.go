@@ -361,14 +361,17 @@ func (r *Report) Verdict() string {
 			leads++
 		}
 	}
-	if possible := len(r.Findings) - r.Left() - leads; possible > 0 {
+	possible := len(r.Findings) - r.Left() - leads
+	switch {
+	case possible > 0 && leads > 0:
+		s += fmt.Sprintf(", %d possible and %s", possible, Count(leads, "lead"))
+	case possible > 0:
 		s += fmt.Sprintf(" and %d possible", possible)
+	case leads > 0:
+		s += " and " + Count(leads, "lead")
 	}
 	if r.Hidden > 0 {
 		s += fmt.Sprintf("; %d possible not shown, which -possible lists", r.Hidden)
-	}
-	if leads > 0 {
-		s += " and " + Count(leads, "lead")
 	}
 	return s
 }
