@@ -89,11 +89,10 @@ func causes(f *Finding) (keys []string) {
 // missing lock leaves bare.
 func MissOneLock(f, g *Finding) bool {
 	isOfNoLocal := func(f *Finding) bool {
-		return f.Code.IsDataRace() && f.Code != MixedAtomic && f.Status != Lead && f.Variable.Function == "" && len(f.Accesses) > 0
+		return f.Code.IsDataRace() && f.Code != MixedAtomic && f.Status != Lead && f.Variable.Function == ""
 	}
-	return isOfNoLocal(f) && isOfNoLocal(g) && slices.ContainsFunc(missing(f), func(key string) bool {
-		return slices.Contains(missing(g), key)
-	})
+	return len(f.Accesses) > 0 && len(g.Accesses) > 0 && isOfNoLocal(f) && isOfNoLocal(g) &&
+		slices.ContainsFunc(missing(f), func(key string) bool { return slices.Contains(missing(g), key) })
 }
 
 // closesWithin returns keys of tests and uses with a close of a channel in between, and of the finding on that close.

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bufio"
 	"bytes"
 	"encoding/json"
 	"errors"
@@ -34,11 +33,20 @@ func (c *Counter) Inc() { c.n++ }
 package killed
 
 import (
+	"os"
 	"testing"
 	"time"
 )
 
 func TestInc(t *testing.T) {
+	starts, err := os.OpenFile(os.Getenv("STARTS"), os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o644)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer starts.Close()
+	if _, err := starts.WriteString("started\n"); err != nil {
+		t.Fatal(err)
+	}
 	c := new(Counter)
 	done := make(chan bool)
 	go func() { c.Inc(); done <- true }()
@@ -66,11 +74,15 @@ func TestRecordSurvivesKills(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	file := filepath.Join(dir, "r.db")
+	file, starts := filepath.Join(dir, "r.db"), filepath.Join(t.TempDir(), "starts")
+	started := func() int {
+		text, _ := os.ReadFile(starts)
+		return bytes.Count(text, []byte("\n"))
+	}
 	// The seed is chosen by the first start, and the others take it over.
 	start := func() (*exec.Cmd, io.Reader, *bytes.Buffer) {
 		cmd := exec.Command(binary, "test", "-engine=watch", fmt.Sprintf("-runs=%d", runs), "-replays=1", "-record="+file)
-		cmd.Dir, cmd.Env = dir, append(os.Environ(), "XDG_CACHE_HOME="+cache)
+		cmd.Dir, cmd.Env = dir, append(os.Environ(), "XDG_CACHE_HOME="+cache, "STARTS="+starts)
 		out := new(bytes.Buffer)
 		cmd.Stdout = out
 		stderr, err := cmd.StderrPipe()
@@ -84,12 +96,19 @@ func TestRecordSurvivesKills(t *testing.T) {
 	}
 	before := map[string]string{}
 	for i := range kills {
+		// A process of the campaign starts once the one before it was recorded.
+		already := started()
 		cmd, stderr, _ := start()
-		for lines := bufio.NewScanner(stderr); lines.Scan() && !strings.Contains(lines.Text(), "the record has"); {
+		drained := make(chan struct{})
+		go func() { io.Copy(io.Discard, stderr); close(drained) }()
+		for limit := time.Now().Add(2 * time.Minute); started() < already+3; time.Sleep(time.Millisecond) {
+			if time.Now().After(limit) {
+				t.Fatal("the campaign started no process within two minutes")
+			}
 		}
 		time.Sleep(time.Duration(rand.IntN(100)) * time.Millisecond)
 		cmd.Process.Kill()
-		io.Copy(io.Discard, stderr)
+		<-drained
 		cmd.Wait()
 		after := processesIn(t, file)
 		for name, ended := range before {

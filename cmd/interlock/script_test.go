@@ -20,26 +20,29 @@ import (
 	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
+
+	"github.com/interlock-go/interlock/cmd/interlock/internal/guard"
 )
 
 // binary is the tool under test. The scripts need the real thing: check has
-// the go command start it again as a vet tool, by its own path. cache is what
-// they use as the user's cache folder: one for all, or each would build anew.
-var binary, cache string
+// the go command start it again as a vet tool, by its own path. guarding is the
+// one that they find as interlock. cache is what they use as the user's cache
+// folder: one for all, or each would build anew.
+var binary, guarding, cache string
 
 func TestMain(m *testing.M) {
 	// Scripts wait for their commands, and those for each other, for a good half of their time.
 	if err := flag.Set("test.parallel", strconv.Itoa(runtime.GOMAXPROCS(0)+1)); err != nil {
 		panic(err)
 	}
-	testscript.Main(withBinary{m}, map[string]func(){"interlock": guard})
+	testscript.Main(withBinaries{m}, nil)
 }
 
-// withBinary runs the tests with the binary built for them.
-type withBinary struct{ m *testing.M }
+// withBinaries runs the tests with the binaries built for them.
+type withBinaries struct{ m *testing.M }
 
-// Run builds the binary and returns the exit code of the tests.
-func (w withBinary) Run() int {
+// Run builds the binaries and returns the exit code of the tests.
+func (w withBinaries) Run() int {
 	dir, err := os.MkdirTemp("", "interlock-script-")
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
@@ -47,9 +50,12 @@ func (w withBinary) Run() int {
 	}
 	defer os.RemoveAll(dir)
 	binary, cache = filepath.Join(dir, "interlock"), filepath.Join(dir, "cache")
-	if out, err := exec.Command("go", "build", "-o", binary, ".").CombinedOutput(); err != nil {
-		fmt.Fprintf(os.Stderr, "building interlock: %v\n%s", err, out)
-		return 1
+	guarding = filepath.Join(dir, "guard", "interlock")
+	for name, pkg := range map[string]string{binary: ".", guarding: "./internal/guard/interlock"} {
+		if out, err := exec.Command("go", "build", "-o", name, pkg).CombinedOutput(); err != nil {
+			fmt.Fprintf(os.Stderr, "building %s: %v\n%s", pkg, err, out)
+			return 1
+		}
 	}
 	return w.m.Run()
 }
@@ -99,9 +105,10 @@ func TestScript(t *testing.T) {
 			env.Vars = append(env.Vars, goEnv...)
 			env.Setenv("BANK", bank)
 			env.Setenv("SOURCE", filepath.Dir(filepath.Dir(bank)))
+			env.Setenv("PATH", filepath.Dir(guarding)+string(filepath.ListSeparator)+env.Getenv("PATH"))
 			report := filepath.Join(t.TempDir(), "touched")
-			env.Setenv(guardedBinary, binary)
-			env.Setenv(guardReport, report)
+			env.Setenv("GUARDED_BINARY", binary)
+			env.Setenv("GUARD_REPORT", report)
 			env.Defer(func() {
 				if said, err := os.ReadFile(report); err == nil {
 					t.Errorf("interlock has touched the tree:\n%s", said)
@@ -184,9 +191,7 @@ func cmdInterrupt(ts *testscript.TestScript, neg bool, args []string) {
 	}
 	want, err := strconv.Atoi(args[0])
 	ts.Check(err)
-	guard, err := exec.LookPath("interlock")
-	ts.Check(err)
-	cmd := inScript(ts, guard, args[2:]...)
+	cmd := inScript(ts, guarding, args[2:]...)
 	var stdout bytes.Buffer
 	stderr := &watched{text: args[1], seen: make(chan struct{})}
 	cmd.Stdout, cmd.Stderr = &stdout, stderr
@@ -221,7 +226,7 @@ func inScript(ts *testscript.TestScript, program string, args ...string) *exec.C
 	cmd := exec.Command(program, args...)
 	cmd.Dir = ts.MkAbs(".")
 	for _, name := range []string{"PATH", "HOME", "TMPDIR", "GOCACHE", "GOMODCACHE", "GOPROXY", "GOFLAGS",
-		"XDG_CACHE_HOME", "GOTOOLCHAIN", "GOWORK", "WORK", guardedBinary, guardReport} {
+		"XDG_CACHE_HOME", "GOTOOLCHAIN", "GOWORK", "WORK", "GUARDED_BINARY", "GUARD_REPORT"} {
 		cmd.Env = append(cmd.Env, name+"="+ts.Getenv(name))
 	}
 	return cmd
@@ -233,7 +238,7 @@ func cmdKilled(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) < 2 {
 		ts.Fatalf("usage: killed TEXT args…")
 	}
-	cmd := inScript(ts, ts.Getenv(guardedBinary), args[1:]...)
+	cmd := inScript(ts, ts.Getenv("GUARDED_BINARY"), args[1:]...)
 	stderr := &watched{text: args[0], seen: make(chan struct{})}
 	cmd.Stderr = stderr
 	cmd.WaitDelay = time.Second // what it has started may hold the pipe open
@@ -287,7 +292,7 @@ func (w *watched) String() string {
 
 // snapshots holds what `snapshot` saw, by folder.
 type (
-	snapshots    map[string]map[string]entry
+	snapshots    map[string]guard.Tree
 	snapshotsKey struct{}
 )
 
@@ -295,7 +300,7 @@ func cmdSnapshot(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 1 {
 		ts.Fatalf("usage: snapshot DIR")
 	}
-	tree, err := readTree(ts.MkAbs(args[0]))
+	tree, err := guard.ReadTree(ts.MkAbs(args[0]))
 	ts.Check(err)
 	ts.Value(snapshotsKey{}).(snapshots)[args[0]] = tree
 }
@@ -308,9 +313,9 @@ func cmdUnchanged(ts *testscript.TestScript, neg bool, args []string) {
 	if !ok {
 		ts.Fatalf("no snapshot of %s", args[0])
 	}
-	after, err := readTree(ts.MkAbs(args[0]))
+	after, err := guard.ReadTree(ts.MkAbs(args[0]))
 	ts.Check(err)
-	if changed := (outputs{}).refuse(differences(before, after), before, after); len(changed) > 0 {
+	if changed := before.Changes(after); len(changed) > 0 {
 		ts.Fatalf("%s", strings.Join(changed, "\n"))
 	}
 }

@@ -19,6 +19,7 @@
 //
 // Reported falsely: nothing, as far as that holds; findings are predicted, as it has not been tried for long. What the
 // runtime accesses itself is no access, nor is the compiler's check for nil; the object of e1 is alive as long as no
-// collection ends ("sweepgen"); stacks are not watched; late signals are dropped by the tag of the watch. Missed: most races, as only a few variables are watched at a time, each for some milliseconds; races whose
-// first access is an atomic write; accesses by assembly, or by packages runtime and sync; unaligned accesses.
+// collection ends ("sweepgen"); stacks are not watched; late signals are dropped by the tag of the watch. Missed: most
+// races, as only a few variables are watched at a time, each for some milliseconds; races whose first access is an
+// atomic write; accesses by assembly, or by packages runtime and sync; unaligned accesses.
 package production

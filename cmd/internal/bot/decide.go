@@ -129,8 +129,8 @@ func checksum(file string, text func(string) (string, error)) string {
 	return hex.EncodeToString(sum[:6])
 }
 
-// settled returns the threads about findings that are gone: head was analysed and run to the end, no finding of it has the
-// id, whatever its status, and a file that the finding involves has changed. A race that a run does not show again
+// settled returns the threads about findings that are gone: head was analysed and run to the end, no finding of it has
+// the id, whatever its status, and a file that the finding involves has changed. A race that a run does not show again
 // in the same files is not gone.
 func settled(s State) (all []Thread) {
 	if !s.File.Complete {

@@ -115,8 +115,8 @@ func post(ctx context.Context, forge Forge, file *File, r *Result) error {
 	return err
 }
 
-// settle resolves the threads about findings that are gone. One with a reply of somebody else is answered once, and left to
-// people; so is one that the forge does not let the bot resolve.
+// settle resolves the threads about findings that are gone. One with a reply of somebody else is answered once, and
+// left to people; so is one that the forge does not let the bot resolve.
 func settle(ctx context.Context, forge Forge, file *File, r *Result) error {
 	for _, t := range r.Settled {
 		if !t.Human {

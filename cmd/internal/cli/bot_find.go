@@ -21,8 +21,8 @@ var botFindCommand = command{
 
 Find compares HEAD with the commit at which it left the base. It checks both, in a copy of the base in a
 temporary folder, and runs "interlock fix" on the packages with changed files and those that import them.
-Packages that are named (default ./...) limit that. The exit code is 0 if the file was written, with findings or without:
-review posts them.`,
+Packages that are named (default ./...) limit that. The exit code is 0 if the file was written, with findings or
+without: review posts them.`,
 	examples: [][2]string{
 		{"interlock bot find -base=origin/main -o=findings.json", "all packages that the request concerns"},
 		{"interlock bot find -base=$BASE_SHA -runs=20 -o=findings.json ./cache", "one package, with more runs"},

@@ -43,9 +43,13 @@ func openPage(t *testing.T, text []byte) *browser {
 	if err != nil {
 		t.Fatal(err)
 	}
+	profile, err := os.MkdirTemp("", "interlock-browser-")
+	if err != nil {
+		t.Fatal(err)
+	}
 	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 	cmd := exec.CommandContext(ctx, chromium, "--headless", "--no-sandbox", "--disable-gpu", "--remote-debugging-pipe",
-		"--user-data-dir="+t.TempDir())
+		"--user-data-dir="+profile)
 	cmd.ExtraFiles = []*os.File{theirs, theirOut} // it reads from descriptor 3, and writes to 4
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
@@ -57,6 +61,10 @@ func openPage(t *testing.T, text []byte) *browser {
 		cancel()
 		cmd.Wait()
 		from.Close()
+		// Its other processes may write for a moment after it has ended.
+		for limit := time.Now().Add(10 * time.Second); os.RemoveAll(profile) != nil && time.Now().Before(limit); {
+			time.Sleep(50 * time.Millisecond)
+		}
 	})
 	b := &browser{t: t, to: to, from: bufio.NewScanner(from)}
 	b.from.Buffer(nil, 1<<24)

@@ -350,11 +350,11 @@ func (r *Report) Verdict() string {
 			parts = append(parts, fmt.Sprintf("%d %s", n, s))
 		}
 	}
-	n := r.Count(finding.Confirmed, finding.Predicted, finding.Suspected)
 	s := "no findings"
-	if n > 0 {
+	if n := r.Count(finding.Confirmed, finding.Predicted, finding.Suspected); n > 0 {
 		s = fmt.Sprintf("%s: %s", Count(n, "finding"), strings.Join(parts, ", "))
 	}
+	// What is shown beside the findings was asked for, and is none.
 	leads := 0
 	for _, f := range r.Findings {
 		if f.IsLead() {

@@ -1,10 +1,10 @@
 // Package watched makes findings of what the watch for production has left: the files of many instances and builds
 // become one list, in which the same race stands once.
 //
-// A race is predicted: that nothing orders the two accesses holds as far as the decoded instructions are accesses of the
-// program and the clocks count all of its releases, which has not been tried for long. Of packages with assembly, whose
-// releases no clock counts, the finding has the names. Its variable is named by the source, where that is at hand and has one variable on both
-// lines; otherwise by a line.
+// A race is predicted: that nothing orders the two accesses holds as far as the decoded instructions are accesses of
+// the program and the clocks count all of its releases, which has not been tried for long. Of packages with assembly,
+// whose releases no clock counts, the finding has the names. Its variable is named by the source, where that is at hand
+// and has one variable on both lines; otherwise by a line.
 package watched
 
 import (

@@ -74,9 +74,7 @@ func (f *Function) read(in x86asm.Inst, pc uintptr, targets map[uintptr]bool) in
 		case x86asm.Rel:
 			targets[pc+uintptr(in.Len)+uintptr(int64(arg))] = true
 		case x86asm.Reg:
-			if isJump(in.Op) {
-				f.jumpsAnywhere = f.jumpsAnywhere || in.Op == x86asm.JMP
-			}
+			f.jumpsAnywhere = f.jumpsAnywhere || in.Op == x86asm.JMP
 			if n := number(arg); n >= 0 && (i == 0 && kind != compares || !known) {
 				out.changes |= 1 << uint(n)
 			}
@@ -84,13 +82,6 @@ func (f *Function) read(in x86asm.Inst, pc uintptr, targets map[uintptr]bool) in
 			f.jumpsAnywhere = f.jumpsAnywhere || in.Op == x86asm.JMP
 			if in.Op != x86asm.LEA && in.Op != x86asm.NOP {
 				out.operand = operand(in, arg, pc, i == 0 && kind == changes)
-			}
-			if in.Op == x86asm.BT { // it may access memory far from there
-				out.operand.Size = 0
-			}
-			// TESTB AL, (AX) is the compiler's check for nil: it loads a byte of the object that the program does not read.
-			if in.Op == x86asm.TEST && arg.Disp == 0 && arg.Index == 0 && in.MemBytes == 1 && in.Args[1] == x86asm.AL {
-				out.operand.Size = 0
 			}
 		}
 	}
@@ -103,7 +94,8 @@ func operand(in x86asm.Inst, arg x86asm.Mem, pc uintptr, writes bool) Operand {
 	if writes {
 		o.Flags = Writes
 	}
-	if arg.Segment == x86asm.FS || arg.Segment == x86asm.GS { // of the thread
+	// The memory of the thread is not shared; a bit may lie far behind the operand.
+	if arg.Segment == x86asm.FS || arg.Segment == x86asm.GS || in.Op == x86asm.BT || isNilCheck(in, arg) {
 		o.Size = 0
 	}
 	switch {
@@ -118,6 +110,12 @@ func operand(in x86asm.Inst, arg x86asm.Mem, pc uintptr, writes bool) Operand {
 	return o
 }
 
+// isNilCheck reports whether an instruction is TESTB AL, (AX), the compiler's check for nil: it loads a byte of the
+// object that the program does not read.
+func isNilCheck(in x86asm.Inst, arg x86asm.Mem) bool {
+	return in.Op == x86asm.TEST && arg.Disp == 0 && arg.Index == 0 && in.MemBytes == 1 && in.Args[1] == x86asm.AL
+}
+
 // stackPointer and runningG are registers with a fixed use in Go's code. What they point at belongs to the goroutine.
 const stackPointer, framePointer, runningG = 4, 5, 14
 
@@ -128,8 +126,6 @@ func (in *instruction) isShared() bool {
 	return in.operand.Size != 0 && !in.unsure && in.operand.Size&(in.operand.Size-1) == 0 && !in.atomic && !in.repeats &&
 		b != stackPointer && b != framePointer && b != runningG
 }
-
-func isJump(op x86asm.Op) bool { return op == x86asm.JMP || op == x86asm.CALL }
 
 // Access is an access to memory that a debug register has shown.
 type Access struct {
