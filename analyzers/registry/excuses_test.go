@@ -30,6 +30,7 @@ func TestExcuses(t *testing.T) {
 	if testing.Short() {
 		t.Skip("analyses a program for each excuse")
 	}
+	skipUnderRace(t)
 	root := t.TempDir()
 	list, err := pairs.Write("testdata/pairs", root)
 	if err != nil {

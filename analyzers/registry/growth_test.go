@@ -43,15 +43,22 @@ const maxSquareGrowth = 6
 // tooLittle is a cost that says nothing: a collection of garbage costs more.
 const tooLittle = 150 * time.Millisecond
 
+// skipUnderRace leaves a test to the second command of make unit: one that measures costs, or analyses hundreds of
+// programs, by passes that the tests of the checks run under the race detector.
+func skipUnderRace(t *testing.T) {
+	t.Helper()
+	if underRace {
+		t.Skip("make unit runs it once more without the race detector")
+	}
+}
+
 // No pass is much worse than linear in any of the shapes, except squares. One
 // that is, is named with its figures.
 func TestGrowth(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes long")
 	}
-	if underRace {
-		t.Skip("make unit runs it once more without the race detector, in whole sizes")
-	}
+	skipUnderRace(t)
 	invariants.Wanted = true
 	t.Cleanup(func() { invariants.Wanted = false })
 	std := stdImporter(t)

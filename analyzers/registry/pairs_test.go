@@ -17,6 +17,7 @@ func TestPairs(t *testing.T) {
 	if testing.Short() {
 		t.Skip("builds hundreds of programs")
 	}
+	skipUnderRace(t)
 	root := t.TempDir()
 	list, err := pairs.Write("testdata/pairs", root)
 	if err != nil {
