@@ -44,6 +44,7 @@ type Reported struct {
 // diagnostics for any go/analysis driver.
 type Reporter struct {
 	pass     *analysis.Pass
+	prog     *ir.Program
 	code     finding.Code
 	comments *directives.Set
 	result   *Result
@@ -58,10 +59,11 @@ func New(name string, code finding.Code, source string, run func(*analysis.Pass,
 		Name:       name,
 		Doc:        Help(source),
 		URL:        code.Page(),
-		Requires:   append([]*analysis.Analyzer{directives.Analyzer}, requires...),
+		Requires:   append([]*analysis.Analyzer{directives.Analyzer, ir.Analyzer}, requires...),
 		ResultType: reflect.TypeFor[*Result](),
 		Run: func(pass *analysis.Pass) (any, error) {
-			r := &Reporter{pass, code, pass.ResultOf[directives.Analyzer].(*directives.Set), new(Result)}
+			r := &Reporter{pass, pass.ResultOf[ir.Analyzer].(*ir.Program), code,
+				pass.ResultOf[directives.Analyzer].(*directives.Set), new(Result)}
 			r.protect(run)
 			finding.Sort(r.result.Findings)
 			finding.Seal(r.result.Findings)
@@ -196,15 +198,16 @@ type Note struct {
 	Text string
 }
 
-// ReportAt is Report for a finding with places that have no expression. A directive at any of the places
-// suppresses it. All that is wrong with one variable in one function is one finding, which names several places
+// ReportAt is Report for a finding with places that have no expression: a diagnostic stands where the operation at a
+// place begins, as the finding does. A directive at any of the places suppresses it. All that is wrong with one variable in one function is one finding, which names several places
 // then: the accesses of the first one, then those that the others add.
 func (r *Reporter) ReportAt(f *finding.Finding, at token.Pos, notes ...Note) {
-	places := []token.Pos{at}
-	d := analysis.Diagnostic{Pos: at, Category: string(r.code), Message: r.message(f)}
+	places := []token.Pos{startOf(r.prog, at)}
+	d := analysis.Diagnostic{Pos: places[0], Category: string(r.code), Message: r.message(f)}
 	for _, n := range notes {
-		places = append(places, n.Pos)
-		d.Related = append(d.Related, analysis.RelatedInformation{Pos: n.Pos, Message: n.Text})
+		pos := startOf(r.prog, n.Pos)
+		places = append(places, pos)
+		d.Related = append(d.Related, analysis.RelatedInformation{Pos: pos, Message: n.Text})
 	}
 	if r.comments.Ignored(r.code, places...) {
 		return

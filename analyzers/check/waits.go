@@ -46,15 +46,15 @@ func (r *Reporter) ReportWaits(list *waits.Result) {
 			f.Accesses = append(f.Accesses, SideAt(list.Prog, s.Fn, s.Pos, s.Mode, sideText(list.Prog, s)))
 			switch {
 			case s.Held:
-				notes = append(notes, Note{Pos: startOf(list.Prog, s.Pos), Text: "a lock that is waited for is held since here"})
+				notes = append(notes, Note{Pos: s.Pos, Text: "a lock that is waited for is held since here"})
 			case s.Mode == finding.CloseChan && s.Pos != w.Pos:
-				notes = append(notes, Note{Pos: startOf(list.Prog, s.Pos), Text: "closed here"})
+				notes = append(notes, Note{Pos: s.Pos, Text: "closed here"})
 			case s.Pos != w.Pos:
-				notes = append(notes, Note{Pos: startOf(list.Prog, s.Pos), Text: string(s.Mode) + " here waits, too"})
+				notes = append(notes, Note{Pos: s.Pos, Text: string(s.Mode) + " here waits, too"})
 			}
 		}
 		if !r.reported(f.Accesses[0].Position) && !r.relocked(f.Accesses, sides) {
-			r.ReportAt(f, startOf(list.Prog, w.Pos), notes...)
+			r.ReportAt(f, w.Pos, notes...)
 		}
 	}
 }

@@ -23,7 +23,7 @@ func (l *List) Add(v int) {
 func (l *List) Upgrade(v int) {
 	l.mu.REnter()
 	defer l.mu.RLeave()
-	func() {
+	func() { // want `is locked for writing by the goroutine that holds its read lock`
 		l.Add(v)
-	}() // want `is locked for writing by the goroutine that holds its read lock`
+	}()
 }
