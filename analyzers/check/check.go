@@ -199,8 +199,9 @@ type Note struct {
 }
 
 // ReportAt is Report for a finding with places that have no expression: a diagnostic stands where the operation at a
-// place begins, as the finding does. A directive at any of the places suppresses it. All that is wrong with one variable in one function is one finding, which names several places
-// then: the accesses of the first one, then those that the others add.
+// place begins, as the finding does. A directive at any of the places suppresses it. All that is wrong with one
+// variable in one function is one finding, which names several places then: the accesses of the first one, then those
+// that the others add.
 func (r *Reporter) ReportAt(f *finding.Finding, at token.Pos, notes ...Note) {
 	places := []token.Pos{startOf(r.prog, at)}
 	d := analysis.Diagnostic{Pos: places[0], Category: string(r.code), Message: r.message(f)}

@@ -228,12 +228,13 @@ func newScopes(prog *ir.Program) *scopes {
 // listRoots lists the functions to begin with: declared ones, and literals that others call later.
 func (s *scopes) listRoots() []*ssa.Function {
 	var list []*ssa.Function
+	waiting := reaching(s.prog)
 	for _, fn := range s.prog.Funcs {
 		isRoot := s.makes[fn] || s.callsMaker(fn) || s.prog.InTestFile(fn) && isTest(fn)
 		if fn.Parent() != nil {
 			isRoot = makesShared(fn) && isHandedOut(fn)
 		}
-		if isRoot && len(fn.Blocks) > 0 {
+		if isRoot && waiting[fn] && len(fn.Blocks) > 0 {
 			list = append(list, fn)
 		}
 	}

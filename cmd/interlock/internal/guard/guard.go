@@ -72,6 +72,7 @@ func ReadTree(dir string) (Tree, error) {
 		if name == filepath.Join(dir, ".tmp") {
 			return filepath.SkipDir
 		}
+		// A file is what it holds, a link where it leads.
 		info, err := d.Info()
 		if err != nil {
 			return err
@@ -135,6 +136,7 @@ func outputsOf(args []string) (o outputs) {
 	if len(args) > 2 && args[0] == "campaign" && args[1] == "merge" {
 		path(args[2])
 	}
+	// A flag has its value behind = or in the next argument.
 	for i, arg := range args {
 		name, value, given := strings.Cut(strings.TrimPrefix(strings.TrimPrefix(arg, "-"), "-"), "=")
 		if !given && i+1 < len(args) {

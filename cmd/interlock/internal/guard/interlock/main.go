@@ -1,7 +1,7 @@
 // Command interlock stands on PATH in place of interlock when the scripts of cmd/interlock run: it starts the real one,
 // $GUARDED_BINARY, and fails if anything below $WORK is another afterwards that the command line does not name as an
-// output; that is appended to $GUARD_REPORT too. Scripts start it as they would start interlock, from a shell too. Tests
-// that are run may write to $WORK/.tmp, where scripts have their temporary files by default.
+// output; that is appended to $GUARD_REPORT too. Scripts start it as they would start interlock, from a shell too.
+// Tests that are run may write to $WORK/.tmp, where scripts have their temporary files by default.
 //
 // It is a program of its own, since the scripts start it more than a thousand times, and a test binary under the race
 // detector needs a tenth of a second to start.

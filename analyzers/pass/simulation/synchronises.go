@@ -1,0 +1,62 @@
+package simulation
+
+import (
+	"go/token"
+	"go/types"
+
+	"golang.org/x/tools/go/ssa"
+
+	"github.com/interlock-go/interlock/analyzers/pass/ir"
+)
+
+// Synchronises reports whether fn itself, and not what it calls, has an operation that starts a goroutine, waits, or
+// wakes one that waits. A method that is called by an interface may be that of a lock.
+func Synchronises(fn *ssa.Function) bool {
+	for instr := range ir.Instructions(fn) {
+		switch instr := instr.(type) {
+		case *ssa.Go, *ssa.Send, *ssa.Select:
+			return true
+		case *ssa.UnOp:
+			if instr.Op == token.ARROW {
+				return true
+			}
+		case *ssa.Range:
+			if _, ok := instr.X.Type().Underlying().(*types.Chan); ok {
+				return true
+			}
+		case ssa.CallInstruction:
+			if synchronisesBy(instr.Common()) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// methodsOfLocks are the methods by which somebody waits in a variable of package sync, or wakes who does.
+var methodsOfLocks = map[string]bool{"Lock": true, "RLock": true, "Unlock": true, "RUnlock": true, "TryLock": true,
+	"TryRLock": true, "Add": true, "Done": true, "Go": true, "Wait": true, "Signal": true, "Broadcast": true, "Do": true}
+
+func synchronisesBy(call *ssa.CallCommon) bool {
+	if b, ok := call.Value.(*ssa.Builtin); ok {
+		return b.Name() == "close"
+	}
+	if call.IsInvoke() {
+		return methodsOfLocks[call.Method.Name()]
+	}
+	fn := call.StaticCallee()
+	if fn == nil || fn.Pkg == nil && fn.Object() == nil {
+		return false
+	}
+	obj, ok := fn.Object().(*types.Func)
+	if !ok || obj.Pkg() == nil {
+		return false
+	}
+	switch obj.Pkg().Path() {
+	case "sync", "golang.org/x/sync/errgroup":
+		return true
+	case "time":
+		return obj.Name() == "AfterFunc"
+	}
+	return false
+}
