@@ -454,6 +454,8 @@ type Fix struct {
 	Rejected []string `json:"rejected,omitempty"`
 	// Notes name the code that the patch leaves as it is, and other remarks for its reader.
 	Notes []string `json:"notes,omitempty"`
+	// Includes are the ids of other findings: their patches are part of this one, as they change the same files.
+	Includes []string `json:"includes,omitempty"`
 	// Doubts are the assumptions of a draft that could not be shown, the heaviest first; other fixes have none.
 	Doubts []Doubt `json:"doubts,omitempty"`
 }

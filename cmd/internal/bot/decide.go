@@ -33,7 +33,7 @@ type Decision struct {
 // Decide decides what to post for the state of a request.
 func Decide(s State) Decision {
 	d := Decision{Settled: settled(s)}
-	if s.Posted.hasReviewed(s.File.Head) { // one review a push
+	if s.Posted.HasReviewed(s.File.Head) { // one review a push
 		return d
 	}
 	d.Chosen = choose(s.File, s.Diff, s.Posted.ids())
@@ -46,17 +46,17 @@ func Decide(s State) Decision {
 	whole := own
 	for _, c := range d.Chosen {
 		c[0] = turned(c[0], s.Diff)
-		m := marker{IDs: c.ids(), Files: checksums(c, s.Text)}
-		whole.IDs = append(whole.IDs, m.IDs...)
+		m := marker{IDs: c.ids(), Files: checksums(c, s.Text), Patches: shownBy(s.File, c)}
+		whole = whole.with(m)
 		comment, ok := comment(s, c, m)
 		if !ok || len(d.Comments) == maxComments {
-			rest, own.IDs = append(rest, c), append(own.IDs, m.IDs...)
+			rest, own = append(rest, c), own.with(m)
 			continue
 		}
 		d.Comments = append(d.Comments, comment)
 	}
-	d.Body = bodyText(len(d.Chosen), rest, own, s.Abilities)
-	d.Whole = bodyText(len(d.Chosen), d.Chosen, whole, s.Abilities)
+	d.Body = bodyText(s.File, len(d.Chosen), rest, own, s.Abilities)
+	d.Whole = bodyText(s.File, len(d.Chosen), d.Chosen, whole, s.Abilities)
 	return d
 }
 

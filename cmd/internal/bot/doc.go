@@ -7,5 +7,8 @@
 //
 // [Decide] is pure: it returns a [Decision] for the state of a request. [Review] reads that state from a [Forge],
 // carries the decision out, and begins anew from the state where an answer was lost, so that nothing is posted twice.
-// A comment carries its findings' ids in an HTML comment ([marker]); nothing else remembers anything.
+// [Named] returns the findings with verified patches that the review shows, and [Join] makes one change of them.
+//
+// A comment carries its findings' ids and the checksum of its patch in an HTML comment ([marker]); nothing else
+// remembers anything.
 package bot

@@ -29,11 +29,18 @@ type File struct {
 	Complete bool               `json:"complete"`
 	Known    []string           `json:"known"`    // ids of the findings on base, leads too
 	Findings []*finding.Finding `json:"findings"` // on head; files are relative to the module
+	Tried    *Tried             `json:"tried,omitempty"`
 }
 
-// Bounds of a file. A finding with long stacks has some 100 KB.
+// Tried is the trial of several verified patches together.
+type Tried struct {
+	Patches []string `json:"patches"`          // by their checksums, sorted
+	Failed  string   `json:"failed,omitempty"` // the first check that they do not pass; empty if they pass all
+}
+
+// Bounds of a file, in bytes and entries. A finding with long stacks has some 100 KB.
 const (
-	maxFile     = 32 << 20
+	MaxFile     = 32 << 20
 	maxFindings = 1000
 	maxKnown    = 100_000
 	maxPlaces   = 200 // of a finding
@@ -42,12 +49,12 @@ const (
 // ReadFile reads a file. Findings that break their contract, or lie outside of the repository, are left out and
 // counted. The files of the others are relative to the repository afterwards.
 func ReadFile(r io.Reader) (f *File, leftOut int, err error) {
-	data, err := io.ReadAll(io.LimitReader(r, maxFile+1))
+	data, err := io.ReadAll(io.LimitReader(r, MaxFile+1))
 	if err != nil {
 		return nil, 0, err
 	}
-	if len(data) > maxFile {
-		return nil, 0, fmt.Errorf("the file of findings has more than %d MB", maxFile>>20)
+	if len(data) > MaxFile {
+		return nil, 0, fmt.Errorf("the file of findings has more than %d MB", MaxFile>>20)
 	}
 	f = new(File)
 	if err := json.Unmarshal(data, f); err != nil {
@@ -69,6 +76,16 @@ func ReadFile(r io.Reader) (f *File, leftOut int, err error) {
 	all := len(f.Findings)
 	f.Findings = slices.DeleteFunc(f.Findings, func(g *finding.Finding) bool { return !f.fit(g) })
 	return f, all - len(f.Findings), nil
+}
+
+// WriteTrial writes a file that was read from data, with the trial of patches in it. Its findings stay as they are.
+func WriteTrial(name string, data []byte, tried *Tried) error {
+	f := new(File)
+	if err := json.Unmarshal(data, f); err != nil {
+		return err
+	}
+	f.Tried = tried
+	return f.Write(name)
 }
 
 // Write writes the file. No list is null.

@@ -21,6 +21,14 @@ type Forge interface {
 	Resolve(ctx context.Context, t Thread) error
 	// Reply adds a comment to a thread.
 	Reply(ctx context.Context, t Thread, body string) error
+	// Answers returns the texts of the bot's comments on the request that belong to no review.
+	Answers(ctx context.Context) ([]string, error)
+	// Answer adds such a comment.
+	Answer(ctx context.Context, body string) error
+	// MayWrite reports whether a user may push to the repository that the request is for.
+	MayWrite(ctx context.Context, user string) (bool, error)
+	// Self returns the bot as the author of commits.
+	Self(ctx context.Context) (Author, error)
 	// Abilities returns what the forge can do.
 	Abilities() Abilities
 }
@@ -50,7 +58,14 @@ type Request struct {
 	Open   bool
 	Base   string // branch
 	Clone  string // address of the repository that the request is for
+	Source Branch // that the request wants to be merged
 }
+
+// Branch is a branch of a repository, which may be a fork that is gone.
+type Branch struct{ Clone, Name string }
+
+// Author is the author of a commit.
+type Author struct{ Name, Address string }
 
 // Comment is a comment on lines of one file, at the head commit.
 type Comment struct {

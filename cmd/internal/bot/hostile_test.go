@@ -94,11 +94,36 @@ var harmlessTags = []string{"<p>", "</p>", "<ul>", "</ul>", "<li>", "</li>", "<s
 // suggestionLine begins a suggestion in a comment.
 var suggestionLine = regexp.MustCompile("(?m)^ *`{3,}suggestion")
 
-func TestHostileTexts(t *testing.T) {
-	acts := map[string]*regexp.Regexp{
-		"mention": regexp.MustCompile(`@\w`), "issue": regexp.MustCompile(`#\d|GH-\d|gh-\d`),
-		"link": regexp.MustCompile(`://|\bwww\.`), "command": regexp.MustCompile(`(?m)^\s*::|^##\[`),
+// acts are the texts in a page on which a host acts.
+var acts = map[string]*regexp.Regexp{
+	"mention": regexp.MustCompile(`@\w`), "issue": regexp.MustCompile(`#\d|GH-\d|gh-\d`),
+	"link": regexp.MustCompile(`://|\bwww\.`), "command": regexp.MustCompile(`(?m)^\s*::|^##\[`),
+}
+
+// acting returns what acts in a text of the bot.
+func acting(t *testing.T, text string) (all []string) {
+	t.Helper()
+	if !utf8.ValidString(text) || strings.ContainsAny(text, "\x00\x1b\r\u202e") {
+		all = append(all, "a character")
 	}
+	page := pageOf(t, text)
+	for _, tag := range tags.FindAllString(page, -1) {
+		if !slices.Contains(harmlessTags, tag) {
+			all = append(all, tag)
+		}
+	}
+	for what, re := range acts {
+		if m := re.FindString(html.UnescapeString(tags.ReplaceAllString(page, ""))); m != "" {
+			all = append(all, what+" "+m)
+		}
+	}
+	if suggestionLine.MatchString(text) {
+		all = append(all, "a suggestion")
+	}
+	return all
+}
+
+func TestHostileTexts(t *testing.T) {
 	for _, s := range hostile {
 		state := stateOf(t, loaded(s))
 		if len(state.File.Findings) != 1 {
@@ -109,22 +134,8 @@ func TestHostileTexts(t *testing.T) {
 			t.Fatalf("%q: %d comments", s, len(d.Comments))
 		}
 		for _, text := range []string{d.Comments[0].Body, d.Whole} {
-			if !utf8.ValidString(text) || strings.ContainsAny(text, "\x00\x1b\r\u202e") {
-				t.Errorf("%q: characters that act in\n%q", s, text)
-			}
-			page := pageOf(t, text)
-			for _, tag := range tags.FindAllString(page, -1) {
-				if !slices.Contains(harmlessTags, tag) {
-					t.Errorf("%q: %s in\n%s", s, tag, page)
-				}
-			}
-			for what, re := range acts {
-				if m := re.FindString(html.UnescapeString(tags.ReplaceAllString(page, ""))); m != "" {
-					t.Errorf("%q: %s %q in\n%s", s, what, m, page)
-				}
-			}
-			if suggestionLine.MatchString(text) {
-				t.Errorf("%q: a suggestion in\n%s", s, text)
+			for _, what := range acting(t, text) {
+				t.Errorf("%q: %s acts in\n%s", s, what, text)
 			}
 			// The bot's own marker is the last one, and is read back.
 			m, ok := markerOf(text)
@@ -156,7 +167,7 @@ func TestHostileFiles(t *testing.T) {
 		"version": write(func(f *File) { f.Version = 9 }), "head": write(func(f *File) { f.Head = "--upload-pack=x" }),
 		"base": write(func(f *File) { f.Base = "main" }), "module": write(func(f *File) { f.Module = "../x" }),
 		"many": write(func(f *File) { f.Findings = many(maxFindings + 1) }),
-		"size": strings.Repeat(" ", maxFile+1),
+		"size": strings.Repeat(" ", MaxFile+1),
 	} {
 		if _, _, err := ReadFile(strings.NewReader(text)); err == nil {
 			t.Errorf("%s: no error", name)

@@ -14,6 +14,10 @@ type marker struct {
 	// nothing, as long as these are the same.
 	Files map[string]string `json:"files,omitempty"`
 	Gone  bool              `json:"gone,omitempty"` // an answer: the findings are gone
+	// Patches are checksums of the verified patches that the text shows.
+	Patches []string `json:"patches,omitempty"`
+	Comment int64    `json:"comment,omitempty"` // of an answer: the comment that asked for the patches
+	Refused string   `json:"refused,omitempty"` // of an answer: the user, who may not ask for them
 }
 
 var markers = regexp.MustCompile(`<!-- interlock (\{[^\n]*\}) -->`)
@@ -29,6 +33,12 @@ func (m marker) String() string {
 		panic(err)
 	}
 	return "<!-- interlock " + string(data) + " -->"
+}
+
+// with returns m with the findings and patches of another marker as well.
+func (m marker) with(o marker) marker {
+	m.IDs, m.Patches = slices.Concat(m.IDs, o.IDs), slices.Concat(m.Patches, o.Patches)
+	return m
 }
 
 // markerOf returns the last marker in a text that the bot has posted.
@@ -76,8 +86,8 @@ func (p *Posted) isAnswered(t Thread, m marker) bool {
 	})
 }
 
-// hasReviewed reports whether there is a review of the commit already.
-func (p *Posted) hasReviewed(head string) bool {
+// HasReviewed reports whether there is a review of the commit already.
+func (p *Posted) HasReviewed(head string) bool {
 	return slices.ContainsFunc(p.Bodies, func(body string) bool {
 		m, ok := markerOf(body)
 		return ok && m.Head == head && !m.Gone

@@ -80,45 +80,12 @@ func splitLines(text string) []string { return slices.Collect(strings.Lines(text
 
 // replacement applies the hunks of a file to its lines, and returns the lines from the first change to the last one.
 func replacement(f *diff.FileDiff, lines []string) (*suggestion, bool) {
-	s := &suggestion{path: f.NewName}
-	var out strings.Builder
-	next := 1 // the first line that is not copied yet
-	for _, h := range f.Hunks {
-		at := int(h.OrigStartLine)
-		if h.OrigLines == 0 {
-			at++
-		}
-		for text := range strings.Lines(string(h.Body)) {
-			if text == "\n" { // an empty line that is kept, where its space was trimmed
-				text = " \n"
-			}
-			kind, text := text[0], text[1:]
-			if kind == '\\' {
-				return nil, false
-			}
-			// Each line that the patch keeps or deletes has to be there.
-			if kind != '+' && (at < 1 || at > len(lines) || lines[at-1] != text) {
-				return nil, false
-			}
-			if kind == ' ' {
-				at++
-				continue
-			}
-			if s.start == 0 {
-				s.start, next = at, at
-			}
-			for ; next < at; next++ {
-				out.WriteString(lines[next-1])
-			}
-			if kind == '+' {
-				out.WriteString(text)
-				continue
-			}
-			at++
-			next = at
-		}
+	edits, ok := editsOf(f, lines)
+	if !ok || len(edits) == 0 {
+		return nil, false
 	}
-	s.end, s.text = next-1, out.String()
+	from, to := edits[0].at, edits[len(edits)-1].end()
+	s := &suggestion{path: f.NewName, start: from + 1, end: to, text: rewritten(lines[:to], edits, from)}
 	return s.anchored(lines)
 }
 
@@ -126,7 +93,7 @@ func replacement(f *diff.FileDiff, lines []string) (*suggestion, bool) {
 // or the last one.
 func (s *suggestion) anchored(lines []string) (*suggestion, bool) {
 	switch {
-	case s.start == 0 || len(lines) == 0:
+	case len(lines) == 0:
 		return nil, false
 	case s.end >= s.start:
 	case s.start <= len(lines):

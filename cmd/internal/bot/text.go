@@ -123,13 +123,14 @@ func line(c cause) string {
 
 // bodyText returns the body of a review: its heading, and the causes that have no comment at a line, each whole as long
 // as there is room.
-func bodyText(all int, rest []cause, m marker, abilities Abilities) string {
+func bodyText(file *File, all int, rest []cause, m marker, abilities Abilities) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "Interlock found %s that this request brings in.\n", count(all))
 	end := "\n" + m.String() + "\n"
 	if len(rest) > 0 {
 		fmt.Fprintf(&b, "\n%s here, since no changed line shows them or there are too many:\n\n", stand(len(rest)))
 	}
+	m.Patches = nil // a patch that has no room is not shown
 	for i, c := range rest {
 		// There may be hundreds: most are not even counted as text.
 		if maxBody-b.Len()-len(end) < maxText {
@@ -143,11 +144,12 @@ func bodyText(all int, rest []cause, m marker, abilities Abilities) string {
 		switch {
 		case len(whole) <= room:
 			b.WriteString(whole)
+			m.Patches = append(m.Patches, shownBy(file, c)...)
 		case len(head) <= room:
 			b.WriteString(head)
 		}
 	}
-	return b.String() + end
+	return b.String() + "\n" + m.String() + "\n"
 }
 
 // summary returns a cause as the summary of details, where hosts read HTML alone.

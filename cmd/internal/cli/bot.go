@@ -7,7 +7,7 @@ There are two steps with a file in between. Find runs the code of the request, a
 Review holds the token, and runs nothing: it takes the file for hostile.`
 
 var botCommand = command{
-	name: "bot", args: "find|review|serve [flags]",
+	name: "bot", args: "find|try|review|serve [flags]",
 	short: "review a pull request: post what runs have shown, with patches",
 	long: botLong + `
 

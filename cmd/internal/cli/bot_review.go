@@ -33,11 +33,17 @@ In GitHub Actions and Gitea Actions the repository, the request and the server a
 name them. The token is read from INTERLOCK_TOKEN, GITHUB_TOKEN or GITEA_TOKEN. A token that may not write, as
 that of a request from a fork, turns the review into annotations and a summary of the job. With
 -forge=none nothing is posted: standard output has the new findings in the format that -format names, for
-GitLab (gitlab) and reviewdog (rdjson).`,
+GitLab (gitlab) and reviewdog (rdjson).
+
+With -push, for hosts and teams without a suggestion that a click commits, the verified patches that comments of
+the bot show become one commit on the branch of the request. "bot try" has to have tried them together. Drafts
+are never pushed, nothing but Go source is changed, and nothing is pushed onto a commit of the bot. A branch that
+has moved, or that the host keeps from the bot, stays as it is.`,
 	examples: [][2]string{
 		{"interlock bot review -findings=findings.json", "in GitHub or Gitea Actions"},
 		{"interlock bot review -forge=gitea -api=https://git.example.com -repo=o/r -pr=7 -findings=findings.json",
 			"anywhere else"},
+		{"interlock bot review -push -findings=findings.json", "behind find and try: push the patches too"},
 		{"interlock bot review -forge=none -format=gitlab -findings=findings.json", "in GitLab CI, for code quality"},
 	},
 	options: func() runner { return new(botReviewOptions) },
@@ -50,6 +56,7 @@ type botReviewOptions struct {
 	repository string
 	number     int
 	format     string
+	commits    bool // -push
 }
 
 // forges are the values of -forge.
@@ -73,6 +80,15 @@ func (o *botReviewOptions) declare(fs *flag.FlagSet) {
 		o.format = s
 		return err
 	})
+	fs.BoolVar(&o.commits, "push", false, "push the verified patches that the review names onto the branch, as one "+
+		"commit: the file\nneeds the result of bot try")
+}
+
+func (o *botReviewOptions) fit() error {
+	if o.commits && o.forge == "none" {
+		return errors.New("-push needs a host: leave -forge=none out")
+	}
+	return nil
 }
 
 func (o *botReviewOptions) run(c *call) int {
@@ -88,6 +104,9 @@ func (o *botReviewOptions) run(c *call) int {
 	if leftOut > 0 {
 		c.warn(fmt.Sprintf("%s of the file left out: they break their contract, or lie outside of the repository",
 			report.Count(leftOut, "finding")))
+	}
+	if o.commits && file.Tried == nil {
+		return c.usage("-push needs patches that were tried together: run `interlock bot try -findings=%s` first", o.findings)
 	}
 	if o.forge == "none" {
 		return o.print(c, file)
@@ -106,7 +125,10 @@ func (o *botReviewOptions) run(c *call) int {
 		c.warn(err.Error())
 		return exitIncomplete
 	}
-	return o.finish(c, r)
+	if code := o.finish(c, r); code != exitClean || !o.commits {
+		return code
+	}
+	return pushPatches(c, forge, file, tokenOf())
 }
 
 // finish reports how the review has ended, and posts elsewhere what the token may not.
@@ -208,10 +230,15 @@ func readEvent() (e event, err error) {
 	return e, err
 }
 
+// tokenOf returns the token of the environment.
+func tokenOf() string {
+	return cmp.Or(os.Getenv("INTERLOCK_TOKEN"), os.Getenv("GITHUB_TOKEN"), os.Getenv("GITEA_TOKEN"))
+}
+
 // connect returns the request on its host, or nil if no open request has the head of the run that started this job.
 func (o *botReviewOptions) connect(ctx context.Context) (bot.Forge, error) {
 	env := os.Getenv
-	token := cmp.Or(env("INTERLOCK_TOKEN"), env("GITHUB_TOKEN"), env("GITEA_TOKEN"))
+	token := tokenOf()
 	if token == "" {
 		return nil, errors.New("bot review needs a token: set INTERLOCK_TOKEN, or use -forge=none")
 	}

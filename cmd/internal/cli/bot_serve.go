@@ -21,10 +21,15 @@ var botServeCommand = command{
 	name: "bot serve", args: "[flags]", short: "receive the webhooks of a host, and review each request",
 	long: botLong + `
 
-Serve is for those who host their own Gitea or GitHub. It receives webhooks about pull requests, queues a job for
-each new head in a file, and does both steps for one job after the other. A webhook needs a right signature
-(HMAC), and counts once. The server may be ended at any moment: a job that was begun is done again, and
-nothing is posted twice.
+Serve is for those who host their own Gitea or GitHub. It receives webhooks about pull requests and comments on
+them, queues a job for each new head in a file, and does both steps for one job after the other. A webhook needs
+a right signature (HMAC), and counts once. The server may be ended at any moment: a job that was begun is done
+again, and nothing is posted or pushed twice.
+
+A comment on a request whose first line is "/interlock apply" asks for the patches of the review. If its author
+may write to the repository, the verified patches that comments of the bot show are tried together, and pushed onto
+the branch as one commit; an answer lists what was applied and what was not. The token has to be able to push, and
+on Gitea its user has to be an administrator of the repository, to see who may write to it.
 
 INTERLOCK_TOKEN is the token of the bot's user, INTERLOCK_WEBHOOK_SECRET the secret of the webhooks. The code of
 requests runs with neither in its environment, but it runs as this user unless -runner puts it elsewhere: a
@@ -87,7 +92,7 @@ func (o *botServeOptions) run(c *call) int {
 	}
 	c.closers = append(c.closers, queue)
 	c.warn(fmt.Sprintf("listening at %s", l.Addr()))
-	r := &serve.Reviewer{Token: token, Timeout: o.timeout, Find: append(strings.Fields(o.runner), self),
+	r := &serve.Reviewer{Queue: queue, Token: token, Timeout: o.timeout, Find: append(strings.Fields(o.runner), self),
 		Forge: func(ctx context.Context, repository string, number int) (bot.Forge, error) {
 			if o.forge == "gitea" {
 				return gitea.New(ctx, o.api, token, repository, number)

@@ -152,5 +152,5 @@ var commands = table{&checkCommand, &planCommand, &testCommand, &campaignCommand
 
 	&sectionsListCommand, &sectionsCheckCommand, &sectionsRefreshCommand, &sectionsRefineCommand,
 	&campaignShowCommand, &campaignMergeCommand, &campaignExportCommand,
-	&botFindCommand, &botReviewCommand, &botServeCommand,
+	&botFindCommand, &botTryCommand, &botReviewCommand, &botServeCommand,
 	&baselineWriteCommand, &baselineCheckCommand, &configVerifyCommand, &configSchemaCommand}

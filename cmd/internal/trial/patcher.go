@@ -548,6 +548,7 @@ func (d *patcher) take(module *patchgen.Module, fix *finding.Fix, files map[stri
 	if !shared {
 		return nil
 	}
+	fix.Includes = slices.Clone(d.taken)
 	fix.Notes = append(fix.Notes, "includes the patches for "+strings.Join(d.taken, ", "))
 	// With a draft in it, it is one.
 	if len(d.doubts) > 0 {

@@ -20,7 +20,7 @@ type Forge struct {
 	client      *gitea.Client
 	owner, repo string
 	number      int64
-	me          int64 // id of the token's user
+	me          *gitea.User // the token's user
 }
 
 // timeout is how long one call may take.
@@ -41,7 +41,7 @@ func New(ctx context.Context, server, token, repository string, number int) (*Fo
 	if err != nil {
 		return nil, fmt.Errorf("asking Gitea for the user of the token: %w", err)
 	}
-	return &Forge{client, owner, repo, int64(number), me.ID}, nil
+	return &Forge{client, owner, repo, int64(number), me}, nil
 }
 
 // Abilities implements [bot.Forge].
@@ -55,7 +55,10 @@ func (f *Forge) Request(context.Context) (*bot.Request, error) {
 	}
 	r := &bot.Request{Number: int(f.number), Open: p.State == gitea.StateOpen}
 	if p.Head != nil {
-		r.Head = p.Head.Sha
+		r.Head, r.Source.Name = p.Head.Sha, p.Head.Ref
+		if p.Head.Repository != nil {
+			r.Source.Clone = p.Head.Repository.CloneURL
+		}
 	}
 	if p.Base != nil && p.Base.Repository != nil {
 		r.Base, r.Clone = p.Base.Ref, p.Base.Repository.CloneURL
@@ -98,7 +101,7 @@ func (f *Forge) Posted(context.Context) (*bot.Posted, error) {
 			return nil, classed(resp, err)
 		}
 		for _, r := range reviews {
-			if r.Reviewer != nil && r.Reviewer.ID == f.me {
+			if r.Reviewer != nil && r.Reviewer.ID == f.me.ID {
 				p.Bodies = append(p.Bodies, r.Body)
 			}
 			if r.CodeCommentsCount == 0 {
@@ -120,7 +123,7 @@ func (f *Forge) Posted(context.Context) (*bot.Posted, error) {
 
 // add puts a comment into its thread, or begins one, if it is the bot's.
 func (f *Forge) add(p *bot.Posted, threads map[place]int, c *gitea.PullReviewComment) {
-	mine := c.Reviewer != nil && c.Reviewer.ID == f.me
+	mine := c.Reviewer != nil && c.Reviewer.ID == f.me.ID
 	at := place{c.Path, c.LineNum, c.OldLineNum}
 	i, ok := threads[at]
 	switch {
@@ -133,7 +136,7 @@ func (f *Forge) add(p *bot.Posted, threads map[place]int, c *gitea.PullReviewCom
 	case mine:
 		threads[at] = len(p.Threads)
 		p.Threads = append(p.Threads, bot.Thread{ID: fmt.Sprint(c.ID), Path: c.Path, Body: c.Body,
-			Resolved: c.Resolver != nil, ByBot: c.Resolver != nil && c.Resolver.ID == f.me})
+			Resolved: c.Resolver != nil, ByBot: c.Resolver != nil && c.Resolver.ID == f.me.ID})
 	}
 }
 

@@ -41,6 +41,8 @@ type fake struct {
 	noSolve  bool   // resolving is refused
 	hooks    []hook // each answers one write in place of the fake, or behind it
 	reviews  []review
+	comments []string          // of the bot, beside its reviews
+	roles    map[string]string // of users: their permission
 	threads  []*thread
 	requests []string          // methods and paths of all writes
 	diffs    map[string]string // by head and file
@@ -195,6 +197,10 @@ func (f *fake) serve(w http.ResponseWriter, r *http.Request) {
 		f.content(w, params["path"], r.URL.Query().Get("ref"))
 	case "pulls/create-review":
 		f.write(w, r, func() (int, any) { return f.review(body) })
+	case "issues/create-comment":
+		f.write(w, r, func() (int, any) { return f.comment(body) })
+	case "repos/get-collaborator-permission-level":
+		f.permission(w, params["username"])
 	}
 }
 
@@ -242,7 +248,9 @@ func (f *fake) pull() any {
 		state = "closed"
 	}
 	head, _ := f.try("rev-parse", "change")
-	return map[string]any{"number": 7, "state": state, "head": map[string]any{"sha": strings.TrimSpace(head)}}
+	repo := map[string]any{"clone_url": f.dir}
+	return map[string]any{"number": 7, "state": state, "base": map[string]any{"ref": "main", "repo": repo},
+		"head": map[string]any{"sha": strings.TrimSpace(head), "ref": "change", "repo": repo}}
 }
 
 func (f *fake) list(w http.ResponseWriter, r *http.Request) {
@@ -354,7 +362,30 @@ func (f *fake) review(body []byte) (int, any) {
 	return http.StatusOK, map[string]any{"id": len(f.reviews)}
 }
 
-// graph answers the three operations of GraphQL that there are.
+// comment adds a comment to the request.
+func (f *fake) comment(body []byte) (int, any) {
+	var in struct{ Body string }
+	if err := json.Unmarshal(body, &in); err != nil || in.Body == "" || len(in.Body) > 65535 {
+		return http.StatusUnprocessableEntity, message("body is too long")
+	}
+	f.comments = append(f.comments, in.Body)
+	return http.StatusCreated, map[string]any{"id": len(f.comments)}
+}
+
+// permission answers who may do what: everybody may read.
+func (f *fake) permission(w http.ResponseWriter, user string) {
+	role, ok := f.roles[user]
+	switch {
+	case f.readOnly:
+		f.answer(w, http.StatusForbidden, message("Must have push access to view collaborator permission."))
+	case !ok:
+		f.answer(w, http.StatusNotFound, message("Not Found"))
+	default:
+		f.answer(w, http.StatusOK, map[string]any{"permission": role, "user": map[string]any{"login": user}})
+	}
+}
+
+// graph answers the operations of GraphQL that there are.
 func (f *fake) graph(w http.ResponseWriter, body []byte) {
 	var in struct {
 		Query     string
@@ -365,6 +396,20 @@ func (f *fake) graph(w http.ResponseWriter, body []byte) {
 	}
 	if strings.HasPrefix(in.Query, "mutation") {
 		f.mutate(w, in.Query, in.Variables["input"].(map[string]any))
+		return
+	}
+	if !strings.Contains(in.Query, "repository(") {
+		f.answer(w, http.StatusOK, map[string]any{"data": map[string]any{
+			"viewer": map[string]any{"login": "bot", "databaseId": 41}}})
+		return
+	}
+	if strings.Contains(in.Query, "comments(first: 100, after: $comments)") {
+		comments := []any{map[string]any{"body": `<!-- interlock {"comment":1} -->`, "viewerDidAuthor": false}}
+		for _, c := range f.comments {
+			comments = append(comments, map[string]any{"body": c, "viewerDidAuthor": true})
+		}
+		f.answer(w, http.StatusOK, map[string]any{"data": map[string]any{"repository": map[string]any{
+			"pullRequest": map[string]any{"comments": part(comments, in.Variables["comments"])}}}})
 		return
 	}
 	// Both lists come in pages.

@@ -28,6 +28,7 @@ type Forge struct {
 	graph       *githubv4.Client
 	owner, repo string
 	number      int
+	host        string // of the server, for addresses of users
 }
 
 // Options name the server and the token.
@@ -54,7 +55,12 @@ func New(o Options, repository string) (*Forge, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Forge{rest: rest, graph: githubv4.NewEnterpriseClient(o.Graph, client), owner: owner, repo: repo}, nil
+	at, err := url.Parse(o.API)
+	if err != nil {
+		return nil, err
+	}
+	return &Forge{rest: rest, graph: githubv4.NewEnterpriseClient(o.Graph, client), owner: owner, repo: repo,
+		host: strings.TrimPrefix(at.Hostname(), "api.")}, nil
 }
 
 // On returns the forge for a request of the repository.
@@ -103,7 +109,8 @@ func (f *Forge) Request(ctx context.Context) (*bot.Request, error) {
 		return nil, classed(err)
 	}
 	return &bot.Request{Number: f.number, Head: p.GetHead().GetSHA(), Open: p.GetState() == "open",
-		Base: p.GetBase().GetRef(), Clone: p.GetBase().GetRepo().GetCloneURL()}, nil
+		Base: p.GetBase().GetRef(), Clone: p.GetBase().GetRepo().GetCloneURL(),
+		Source: bot.Branch{Clone: p.GetHead().GetRepo().GetCloneURL(), Name: p.GetHead().GetRef()}}, nil
 }
 
 // Diff implements [bot.Forge]. The list of files has the hunks in which GitHub takes comments; it has none for files

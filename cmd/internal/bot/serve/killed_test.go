@@ -73,6 +73,10 @@ func (p *paper) Post(_ context.Context, _, body string, _ []bot.Comment) error {
 
 func (p *paper) Resolve(context.Context, bot.Thread) error       { return nil }
 func (p *paper) Reply(context.Context, bot.Thread, string) error { return nil }
+func (p *paper) Answers(context.Context) ([]string, error)       { return nil, nil }
+func (p *paper) Answer(context.Context, string) error            { return nil }
+func (p *paper) MayWrite(context.Context, string) (bool, error)  { return false, nil }
+func (p *paper) Self(context.Context) (bot.Author, error)        { return bot.Author{}, nil }
 func (p *paper) Abilities() bot.Abilities                        { return bot.Abilities{} }
 
 // child is a server whose worker takes some time to find one bug in each request.

@@ -15,16 +15,26 @@ import (
 	_ "modernc.org/sqlite" // the driver
 )
 
-// Job is one head of a request that is to be reviewed.
+// Job is one head of a request that is to be reviewed, or a comment that asks for the patches of a review.
 type Job struct {
 	Repository string // owner/name
 	Number     int
-	Head       string // commit
+	Head       string // commit; "" for a comment
+	Comment    int64  // id; 0 for a head
+	Author     string // of the comment
 	Tries      int    // that have failed
+	Saved      string // by an earlier try
+
+	id int64 // in the queue
 }
 
 // String returns the job as logs name it.
-func (j Job) String() string { return fmt.Sprintf("%s#%d at %.12s", j.Repository, j.Number, j.Head) }
+func (j Job) String() string {
+	if j.Comment != 0 {
+		return fmt.Sprintf("%s#%d, comment %d", j.Repository, j.Number, j.Comment)
+	}
+	return fmt.Sprintf("%s#%d at %.12s", j.Repository, j.Number, j.Head)
+}
 
 // Queue is a queue of jobs in a file.
 type Queue struct{ db *sql.DB }
@@ -36,15 +46,6 @@ const (
 	done    = "done"
 	failed  = "failed"
 )
-
-// schema creates what is missing. A delivery is kept by a checksum of its signed text, since its number is not signed.
-const schema = `
-CREATE TABLE IF NOT EXISTS deliveries (digest TEXT PRIMARY KEY, at INTEGER NOT NULL) STRICT;
-CREATE TABLE IF NOT EXISTS jobs (
-	id INTEGER PRIMARY KEY, repository TEXT NOT NULL, number INTEGER NOT NULL, head TEXT NOT NULL,
-	state TEXT NOT NULL, tries INTEGER NOT NULL DEFAULT 0, due INTEGER NOT NULL, note TEXT NOT NULL DEFAULT '',
-	UNIQUE (repository, number, head)) STRICT;
-CREATE INDEX IF NOT EXISTS jobs_due ON jobs (state, due);`
 
 // Open opens the file of a queue, or creates it. One server has it at a time; jobs that the one before was working on
 // are due again.
@@ -60,7 +61,7 @@ func Open(ctx context.Context, file string) (*Queue, error) {
 		return nil, err
 	}
 	db.SetMaxOpenConns(1) // writers of one process wait here, not in SQLite
-	if _, err := db.ExecContext(ctx, schema); err != nil {
+	if err := create(ctx, db); err != nil {
 		return nil, errors.Join(fmt.Errorf("opening the queue %s: %w", file, err), db.Close())
 	}
 	if _, err := db.ExecContext(ctx, `UPDATE jobs SET state = ? WHERE state = ?`, queued, running); err != nil {
@@ -76,7 +77,7 @@ func (q *Queue) Close() error { return q.db.Close() }
 const keepDeliveries = 365 * 24 * time.Hour
 
 // Add queues a job for a delivery, unless the delivery has come before. A head that was reviewed is queued again, as
-// the request may have gone back to it; one that is queued or at work stays as it is.
+// the request may have gone back to it; one that is queued or at work stays as it is. A comment is answered once.
 func (q *Queue) Add(ctx context.Context, digest string, j Job) (isNew bool, err error) {
 	tx, err := q.db.BeginTx(ctx, nil)
 	if err != nil {
@@ -94,9 +95,11 @@ func (q *Queue) Add(ctx context.Context, digest string, j Job) (isNew bool, err 
 	if n, err := r.RowsAffected(); err != nil || n == 0 {
 		return false, err
 	}
-	_, err = tx.ExecContext(ctx, `INSERT INTO jobs (repository, number, head, state, due) VALUES (?, ?, ?, ?, ?)
+	_, err = tx.ExecContext(ctx, `INSERT INTO jobs (repository, number, head, comment, author, state, due)
+		VALUES (?, ?, ?, ?, ?, ?, ?)
 		ON CONFLICT DO UPDATE SET state = excluded.state, due = excluded.due, tries = 0, note = ''
-		WHERE state IN ('done', 'failed')`, j.Repository, j.Number, j.Head, queued, now.Unix())
+		WHERE state IN ('done', 'failed') AND comment = 0`,
+		j.Repository, j.Number, j.Head, j.Comment, j.Author, queued, now.Unix())
 	if err != nil {
 		return false, err
 	}
@@ -107,8 +110,8 @@ func (q *Queue) Add(ctx context.Context, digest string, j Job) (isNew bool, err 
 func (q *Queue) Take(ctx context.Context) (j Job, ok bool, err error) {
 	row := q.db.QueryRowContext(ctx, `UPDATE jobs SET state = ? WHERE id =
 		(SELECT id FROM jobs WHERE state = ? AND due <= ? ORDER BY due, id LIMIT 1)
-		RETURNING repository, number, head, tries`, running, queued, time.Now().Unix())
-	err = row.Scan(&j.Repository, &j.Number, &j.Head, &j.Tries)
+		RETURNING id, repository, number, head, comment, author, tries, saved`, running, queued, time.Now().Unix())
+	err = row.Scan(&j.id, &j.Repository, &j.Number, &j.Head, &j.Comment, &j.Author, &j.Tries, &j.Saved)
 	if errors.Is(err, sql.ErrNoRows) {
 		return Job{}, false, nil
 	}
@@ -136,8 +139,8 @@ func (q *Queue) Retry(ctx context.Context, j Job, reason string) error {
 }
 
 func (q *Queue) set(ctx context.Context, j Job, state string, due time.Time, note string) error {
-	_, err := q.db.ExecContext(ctx, `UPDATE jobs SET state = ?, tries = ?, due = ?, note = ?
-		WHERE repository = ? AND number = ? AND head = ?`, state, j.Tries, due.Unix(), note, j.Repository, j.Number, j.Head)
+	_, err := q.db.ExecContext(ctx, `UPDATE jobs SET state = ?, tries = ?, due = ?, note = ? WHERE id = ?`,
+		state, j.Tries, due.Unix(), note, j.id)
 	return err
 }
 

@@ -74,7 +74,12 @@ func TestReviewer(t *testing.T) {
 			if err := os.WriteFile(script, []byte("set -eu\n"+c.script+"\n"), 0o755); err != nil {
 				t.Fatal(err)
 			}
-			r := &Reviewer{Find: []string{"sh", script}, Token: "token-of-the-bot", Timeout: 20 * time.Second,
+			queue, err := Open(t.Context(), filepath.Join(t.TempDir(), "queue.db"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer queue.Close()
+			r := &Reviewer{Queue: queue, Find: []string{"sh", script}, Token: "token-of-the-bot", Timeout: 20 * time.Second,
 				Forge: func(context.Context, string, int) (bot.Forge, error) {
 					return &local{paper{t.TempDir(), 7}, dir, head}, nil
 				}}
@@ -82,7 +87,7 @@ func TestReviewer(t *testing.T) {
 				r.Timeout = time.Second
 			}
 			begin := time.Now()
-			note, err := r.Work(t.Context(), Job{"o/r", 7, head, 0})
+			note, err := r.Work(t.Context(), Job{Repository: "o/r", Number: 7, Head: head})
 			switch {
 			case c.fails == "" && err != nil:
 				t.Error(err)
@@ -99,7 +104,8 @@ func TestReviewer(t *testing.T) {
 		})
 	}
 	r := &Reviewer{Forge: func(context.Context, string, int) (bot.Forge, error) { return &local{head: head}, nil }}
-	if note, err := r.Work(t.Context(), Job{"o/r", 7, base, 0}); note != "superseded" || err != nil {
+	note, err := r.Work(t.Context(), Job{Repository: "o/r", Number: 7, Head: base})
+	if note != "superseded" || err != nil {
 		t.Errorf("%q, %v", note, err)
 	}
 }

@@ -4,20 +4,16 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"net"
 	"net/http"
-	"regexp"
-	"slices"
 	"time"
 
 	"github.com/google/go-github/v92/github"
 )
 
-// Worker reviews the head of a request. It returns a note on the end of the review; after an error the job is tried
-// again later.
+// Worker does a job. It returns a note on its end; after an error the job is tried again later.
 type Worker func(ctx context.Context, j Job) (note string, err error)
 
 // Server receives webhooks, and has a worker do the jobs.
@@ -76,26 +72,6 @@ func (s *Server) handler() http.Handler {
 	return mux
 }
 
-// delivery is the part of an event that names a job. Gitea sends the same fields as GitHub.
-type delivery struct {
-	Action  string
-	Number  int
-	Request struct {
-		Head struct{ SHA string }
-	} `json:"pull_request"`
-	Repository struct {
-		FullName string `json:"full_name"`
-	}
-}
-
-// pushed are the actions by which a request has a new head.
-var pushed = []string{"opened", "reopened", "synchronize", "synchronized"}
-
-var (
-	validName   = regexp.MustCompile(`^[A-Za-z0-9_.-]+/[A-Za-z0-9_.-]+$`)
-	validCommit = regexp.MustCompile(`^([0-9a-f]{40}|[0-9a-f]{64})$`)
-)
-
 // receive queues the job of a delivery. It is answered once the job is on the disk.
 func (s *Server) receive(w http.ResponseWriter, r *http.Request) {
 	r.Body = http.MaxBytesReader(w, r.Body, maxDelivery)
@@ -104,22 +80,13 @@ func (s *Server) receive(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, "the signature is missing or wrong", http.StatusUnauthorized)
 		return
 	}
-	if github.WebHookType(r) != "pull_request" {
-		fmt.Fprintln(w, "ignored: not about a request")
+	j, ignored, err := jobOf(github.WebHookType(r), body)
+	switch {
+	case err != nil:
+		http.Error(w, err.Error(), http.StatusBadRequest)
 		return
-	}
-	var d delivery
-	if err := json.Unmarshal(body, &d); err != nil {
-		http.Error(w, "no event", http.StatusBadRequest)
-		return
-	}
-	if !slices.Contains(pushed, d.Action) {
-		fmt.Fprintln(w, "ignored: no new head")
-		return
-	}
-	j := Job{Repository: d.Repository.FullName, Number: d.Number, Head: d.Request.Head.SHA}
-	if !validName.MatchString(j.Repository) || !validCommit.MatchString(j.Head) || j.Number <= 0 {
-		http.Error(w, "the event names no request", http.StatusBadRequest)
+	case ignored != "":
+		fmt.Fprintln(w, "ignored: "+ignored)
 		return
 	}
 	// The signed text itself is remembered: a copy of it changes nothing.

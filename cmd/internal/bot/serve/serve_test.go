@@ -29,6 +29,12 @@ func body(action string, number int, head string) string {
 		action, number, head)
 }
 
+// asked returns an event about a comment.
+func asked(action string, number int, comment int64, author, text string) string {
+	return fmt.Sprintf(`{"action":%q,"issue":{"number":%d,"pull_request":{}},"repository":{"full_name":"o/r"},`+
+		`"comment":{"id":%d,"body":%q,"user":{"login":%q}}}`, action, number, comment, text, author)
+}
+
 func commit(n int) string { return fmt.Sprintf("%040x", n) }
 
 // deliver sends an event as GitHub and Gitea do, and returns the status of the answer.
@@ -119,6 +125,20 @@ func TestDeliveries(t *testing.T) {
 		{"no JSON", "pull_request", "x", secret, http.StatusBadRequest},
 		{"no commit", "pull_request", body("opened", 7, "main; rm -rf /"), secret, http.StatusBadRequest},
 		{"no number", "pull_request", body("opened", -1, commit(5)), secret, http.StatusBadRequest},
+		{"a comment", "issue_comment", asked("created", 7, 1, "w", "/interlock apply"), secret, http.StatusAccepted},
+		{"again", "issue_comment", asked("created", 7, 1, "w", "/interlock apply"), secret, http.StatusConflict},
+		{"on Gitea", "pull_request_comment", asked("created", 7, 2, "w", "/interlock apply\r\nplease"), secret,
+			http.StatusAccepted},
+		{"edited", "issue_comment", asked("edited", 7, 3, "w", "/interlock apply"), secret, http.StatusOK},
+		{"another text", "issue_comment", asked("created", 7, 3, "w", "> /interlock apply"), secret, http.StatusOK},
+		{"more words", "issue_comment", asked("created", 7, 3, "w", "/interlock apply now"), secret, http.StatusOK},
+		{"second line", "issue_comment", asked("created", 7, 3, "w", "x\n/interlock apply"), secret, http.StatusOK},
+		{"an issue", "issue_comment", strings.Replace(asked("created", 7, 3, "w", "/interlock apply"), "{}", "null", 1),
+			secret, http.StatusOK},
+		{"a user of a path", "issue_comment", asked("created", 7, 3, "../x", "/interlock apply"), secret,
+			http.StatusBadRequest},
+		{"no user", "issue_comment", asked("created", 7, 3, "", "/interlock apply"), secret, http.StatusBadRequest},
+		{"no comment", "issue_comment", asked("created", 7, 0, "w", "/interlock apply"), secret, http.StatusBadRequest},
 		{"no name", "pull_request", strings.Replace(good, "o/r", "../r/x", 1), secret, http.StatusBadRequest},
 	} {
 		if got := deliver(t, url, c.event, c.text, c.key); got != c.want {
@@ -134,7 +154,7 @@ func TestDeliveries(t *testing.T) {
 	if resp.StatusCode != http.StatusUnauthorized {
 		t.Errorf("unsigned: %d", resp.StatusCode)
 	}
-	await(t, q, done, 3)
+	await(t, q, done, 5)
 	mu.Lock()
 	defer mu.Unlock()
 	if len(jobs) < 3 || jobs[0] != "o/r#7 at 000000000000" {
@@ -226,6 +246,7 @@ func FuzzReceive(f *testing.F) {
 	f.Add([]byte(body("opened", 7, commit(1))))
 	f.Add([]byte(`{"action":"opened","number":1e99}`))
 	f.Add([]byte(`[]`))
+	f.Add([]byte(asked("created", 7, 1, "w", "/interlock apply")))
 	q, err := Open(f.Context(), filepath.Join(f.TempDir(), "queue.db"))
 	if err != nil {
 		f.Fatal(err)
@@ -235,14 +256,16 @@ func FuzzReceive(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text []byte) {
 		mac := hmac.New(sha256.New, []byte(secret))
 		mac.Write(text)
-		req := httptest.NewRequest(http.MethodPost, "/", bytes.NewReader(text))
-		req.Header.Set("Content-Type", "application/json")
-		req.Header.Set("X-GitHub-Event", "pull_request")
-		req.Header.Set("X-Hub-Signature-256", "sha256="+hex.EncodeToString(mac.Sum(nil)))
-		w := httptest.NewRecorder()
-		h.ServeHTTP(w, req)
-		if w.Code == http.StatusServiceUnavailable {
-			t.Errorf("%d %s", w.Code, w.Body)
+		for _, event := range []string{"pull_request", "issue_comment"} {
+			req := httptest.NewRequest(http.MethodPost, "/", bytes.NewReader(text))
+			req.Header.Set("Content-Type", "application/json")
+			req.Header.Set("X-GitHub-Event", event)
+			req.Header.Set("X-Hub-Signature-256", "sha256="+hex.EncodeToString(mac.Sum(nil)))
+			w := httptest.NewRecorder()
+			h.ServeHTTP(w, req)
+			if w.Code == http.StatusServiceUnavailable {
+				t.Errorf("%d %s", w.Code, w.Body)
+			}
 		}
 	})
 }
@@ -250,6 +273,10 @@ func FuzzReceive(f *testing.F) {
 func TestMain(m *testing.M) {
 	if dir := os.Getenv("SERVE_TEST_CHILD"); dir != "" {
 		child(dir)
+		return
+	}
+	if result := os.Getenv("SERVE_TEST_TRY"); result != "" {
+		tryChild(os.Args[1:], result)
 		return
 	}
 	os.Exit(m.Run())
