@@ -322,12 +322,11 @@ func (c *collector) addCall(call *ssa.Call) *Access {
 	if !ok {
 		return nil
 	}
-	mode, value, addr := finding.AtomicWrite, o.With, o.On
-	if o.Kind == order.Load {
-		mode, value = finding.AtomicRead, call
-	}
-	if _, pointee := addr.(*ssa.UnOp); pointee {
-		return nil // the pointee of the variable, not the variable
+	addr := o.On
+	mode, value := atomicMode(o, call)
+	switch addr.(type) {
+	case *ssa.UnOp, *ssa.IndexAddr: // the pointee of the variable, not the variable; elements are implied
+		return nil
 	}
 	name, ok := accesspath.NameOf(addr)
 	if !ok {
@@ -341,6 +340,14 @@ func (c *collector) addCall(call *ssa.Call) *Access {
 		return nil
 	}
 	return &Access{Name: name, Mode: mode, Addr: addr, Expr: expr, Value: value}
+}
+
+// atomicMode returns the mode of the operation o of sync/atomic, and what it loads or stores.
+func atomicMode(o order.Op, call *ssa.Call) (finding.Mode, ssa.Value) {
+	if o.Kind == order.Load {
+		return finding.AtomicRead, call
+	}
+	return finding.AtomicWrite, o.With
 }
 
 // mergeUpdates makes one access of the load and the store of one expression.
