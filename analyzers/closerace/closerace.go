@@ -3,7 +3,6 @@ package closerace
 import (
 	_ "embed"
 	"fmt"
-	"go/types"
 	"slices"
 
 	"golang.org/x/tools/go/analysis"
@@ -13,7 +12,6 @@ import (
 	"github.com/interlock-go/interlock/analyzers/finding"
 	"github.com/interlock-go/interlock/analyzers/pass/accesspath"
 	"github.com/interlock-go/interlock/analyzers/pass/callgraph"
-	"github.com/interlock-go/interlock/analyzers/pass/lockset"
 	"github.com/interlock-go/interlock/analyzers/pass/syncops"
 	"github.com/interlock-go/interlock/analyzers/pass/waits"
 )
@@ -27,7 +25,7 @@ var Analyzer = check.New("closerace", finding.CloseRaces, doc, run, syncops.Anal
 func run(pass *analysis.Pass, r *check.Reporter) {
 	c := &checker{pass.ResultOf[syncops.Analyzer].(*syncops.List), r}
 	for _, op := range c.list.All {
-		if op.Mode != finding.CloseChan || !c.isFree(op) {
+		if op.Mode != finding.CloseChan || !c.list.Free(op) {
 			continue
 		}
 		if poll := c.polled(op); poll != nil {
@@ -47,32 +45,9 @@ type checker struct {
 	reporter *check.Reporter
 }
 
-// isFree reports whether any goroutine may do op at any time: in an exported
-// function, on something that was there before the call, without a lock.
-func (c *checker) isFree(op *syncops.Op) bool {
-	_, own := op.Path.Root.(*ssa.Parameter)
-	_, global := op.Path.Global()
-	return c.list.Graph.Open(c.function(op)) && op.Locks.Free() && (own || global) && op.Key.Name.Field != ""
+func (c *checker) functionName(op *syncops.Op) string {
+	return c.list.Prog.FuncName(c.list.Function(op))
 }
-
-// function returns the declared function in every call of which op happens: the
-// literals around it are called, or deferred, where they stand.
-func (c *checker) function(op *syncops.Op) *ssa.Function {
-	fn := op.Fn
-	for fn.Parent() != nil && c.calledInPlace(fn) {
-		fn = fn.Parent()
-	}
-	return fn
-}
-
-func (c *checker) calledInPlace(literal *ssa.Function) bool {
-	sites := c.list.Graph.Sites(literal)
-	return len(sites) > 0 && !slices.ContainsFunc(sites, func(s callgraph.Site) bool {
-		return s.Mode == callgraph.Go || s.Through != nil || s.Caller != literal.Parent() || isAskedFor(s.Instr)
-	})
-}
-
-func (c *checker) functionName(op *syncops.Op) string { return c.list.Prog.FuncName(c.function(op)) }
 
 // polled returns the look at the channel, by a select with a default, on which
 // its close depends.
@@ -121,53 +96,20 @@ func branchesOn(b *ssa.BasicBlock, answer *ssa.Call) bool {
 
 // findSend returns a send that nothing keeps from coming after the close.
 func (c *checker) findSend(op *syncops.Op) *syncops.Op {
-	if !c.meantForMany(op) {
+	if !c.list.MeantForMany(op) {
 		return nil
 	}
 	for _, o := range c.list.ByKey[op.Key] {
-		if o.Mode == finding.Send && o.Alone && c.function(o) != c.function(op) && c.isFree(o) && unasked(o) && unasked(op) {
+		if o.Mode == finding.Send && o.Alone && c.list.Function(o) != c.list.Function(op) && c.list.Free(o) && unasked(o) && unasked(op) {
 			return o
 		}
 	}
 	return nil
 }
 
-// meantForMany reports whether the struct that holds the channel has a lock:
-// then its methods are meant to be called by several goroutines.
-func (c *checker) meantForMany(op *syncops.Op) bool {
-	pkg := c.list.Prog.Pkg.Pkg
-	if i := slices.IndexFunc(pkg.Imports(),
-		func(p *types.Package) bool { return p.Path() == op.Key.Name.Package }); i >= 0 {
-		pkg = pkg.Imports()[i]
-	}
-	obj := pkg.Scope().Lookup(op.Key.Name.Type)
-	if obj == nil || op.Key.Name.Package != pkg.Path() {
-		return false
-	}
-	st, ok := obj.Type().Underlying().(*types.Struct)
-	if !ok {
-		return false
-	}
-	for f := range st.Fields() {
-		if lockset.IsLock(f.Type()) {
-			return true
-		}
-	}
-	return false
-}
-
 // unasked reports whether op happens in every call, whatever the state is,
 // and nothing recovers from its panic.
-func unasked(op *syncops.Op) bool { return !isAskedFor(op.Instr) && op.Fn.Recover == nil }
-
-func isAskedFor(instr ssa.Instruction) bool {
-	for b := instr.Block().Idom(); b != nil; b = b.Idom() {
-		if _, asks := b.Instrs[len(b.Instrs)-1].(*ssa.If); asks {
-			return true
-		}
-	}
-	return false
-}
+func unasked(op *syncops.Op) bool { return !syncops.IsAsked(op.Instr) && op.Fn.Recover == nil }
 
 func (c *checker) report(op, other *syncops.Op, what, why string) {
 	prog := c.list.Prog
