@@ -23,14 +23,20 @@ var doc string
 var Analyzer = check.New("closerace", finding.CloseRaces, doc, run, syncops.Analyzer, waits.Analyzer)
 
 func run(pass *analysis.Pass, r *check.Reporter) {
-	c := &checker{pass.ResultOf[syncops.Analyzer].(*syncops.List), r}
+	c := &checker{pass.ResultOf[syncops.Analyzer].(*syncops.List), r, map[holder][]*syncops.Op{}}
+	for _, op := range c.list.All {
+		if op.Mode == finding.Receive && op.Polls {
+			c.polls[holderOf(op)] = append(c.polls[holderOf(op)], op)
+		}
+	}
 	for _, op := range c.list.All {
 		if op.Mode != finding.CloseChan || !c.list.Free(op) {
 			continue
 		}
 		if poll := c.polled(op); poll != nil {
 			c.report(op, poll, "may be closed twice",
-				fmt.Sprintf("Two calls of %s may both find it open and both close it, which panics.", c.functionName(op)))
+				fmt.Sprintf("Two calls of %s may both find %s open and both close it, which panics.", c.functionName(op),
+					c.describe(op, poll)))
 		} else if send := c.findSend(op); send != nil {
 			c.report(send, op, "may be sent on when it is closed",
 				fmt.Sprintf("%s may run while %s closes the channel; to send on a closed channel panics.", c.functionName(send),
@@ -43,6 +49,7 @@ func run(pass *analysis.Pass, r *check.Reporter) {
 type checker struct {
 	list     *syncops.List
 	reporter *check.Reporter
+	polls    map[holder][]*syncops.Op
 }
 
 func (c *checker) functionName(op *syncops.Op) string {
@@ -50,18 +57,37 @@ func (c *checker) functionName(op *syncops.Op) string {
 }
 
 // polled returns the look at the channel, by a select with a default, on which
-// its close depends.
+// its close depends, or that at another one which says the same: the function closes that as well, once for all calls.
+//
+//	if s.isStopped() { return }
+//	s.once.Do(func() { close(s.stop) })
+//	close(s.jobs)
 func (c *checker) polled(op *syncops.Op) *syncops.Op {
-	for _, o := range c.list.ByKey[op.Key] {
-		if o.Mode == finding.Receive && o.Polls && o.Fn == op.Fn && o.Path == op.Path &&
-			o.Instr.Block() != op.Instr.Block() && o.Instr.Block().Dominates(op.Instr.Block()) {
+	for _, o := range c.polls[holderOf(op)] {
+		if o.Key == op.Key && o.Path != op.Path && o.Fn == op.Fn || o.Key != op.Key && !c.closesToo(op, o) {
+			continue
+		}
+		if o.Fn != op.Fn && c.polledBefore(op, o) {
 			return o
 		}
-		if o.Mode == finding.Receive && o.Polls && o.Fn != op.Fn && c.polledBefore(op, o) {
+		if o.Fn == op.Fn && o.Path.Owner() == op.Path.Owner() && o.Instr.Block() != op.Instr.Block() &&
+			o.Instr.Block().Dominates(op.Instr.Block()) {
 			return o
 		}
 	}
 	return nil
+}
+
+// holder names the type that holds a channel; of a package variable, the package.
+type holder struct{ pkg, typ string }
+
+func holderOf(op *syncops.Op) holder { return holder{op.Key.Name.Package, op.Key.Name.Type} }
+
+// closesToo reports whether the function of op closes the channel of o in a literal, as that of a Once.
+func (c *checker) closesToo(op, o *syncops.Op) bool {
+	return slices.ContainsFunc(c.list.ByKey[o.Key], func(x *syncops.Op) bool {
+		return x.Mode == finding.CloseChan && x.Fn.Parent() == op.Fn && !c.list.Free(x)
+	})
 }
 
 // polledBefore reports whether a branch that leads to op asks a callee, which polls by o:
@@ -71,8 +97,11 @@ func (c *checker) polled(op *syncops.Op) *syncops.Op {
 func (c *checker) polledBefore(op, o *syncops.Op) bool {
 	param := o.Path.Param(o.Fn)
 	return param >= 0 && slices.ContainsFunc(c.list.Graph.Sites(o.Fn), func(s callgraph.Site) bool {
-		if s.Caller != op.Fn || s.Mode != callgraph.Call || param >= len(s.Args) ||
-			accesspath.Of(s.Args[param]).Plus(o.Path.Fields) != op.Path {
+		if s.Caller != op.Fn || s.Mode != callgraph.Call || param >= len(s.Args) {
+			return false
+		}
+		asked := accesspath.Of(s.Args[param]).Plus(o.Path.Fields)
+		if o.Key == op.Key && asked != op.Path || asked.Owner() != op.Path.Owner() {
 			return false
 		}
 		from := s.Instr.Block()
@@ -110,6 +139,14 @@ func (c *checker) findSend(op *syncops.Op) *syncops.Op {
 // unasked reports whether op happens in every call, whatever the state is,
 // and nothing recovers from its panic.
 func unasked(op *syncops.Op) bool { return !syncops.IsAsked(op.Instr) && op.Fn.Recover == nil }
+
+// describe names the channel of poll, to a reader of a finding about op.
+func (c *checker) describe(op, poll *syncops.Op) string {
+	if poll.Key == op.Key {
+		return "it"
+	}
+	return check.ShortName(c.list.Variable(poll))
+}
 
 func (c *checker) report(op, other *syncops.Op, what, why string) {
 	prog := c.list.Prog
