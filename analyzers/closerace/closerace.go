@@ -129,7 +129,8 @@ func (c *checker) findSend(op *syncops.Op) *syncops.Op {
 		return nil
 	}
 	for _, o := range c.list.ByKey[op.Key] {
-		if o.Mode == finding.Send && o.Alone && c.list.Function(o) != c.list.Function(op) && c.list.Free(o) && unasked(o) && unasked(op) {
+		if o.Mode == finding.Send && o.Alone && c.list.Function(o) != c.list.Function(op) && c.list.Free(o) &&
+			unasked(o) && unasked(op) {
 			return o
 		}
 	}

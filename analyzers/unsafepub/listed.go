@@ -59,7 +59,7 @@ func objectsIn(v ssa.Value) (list []ssa.Value) {
 }
 
 // listed finds the write to an object that its maker has put into a list, map or field under a lock, and released the
-// lock since: others find the object there under the lock, and look at what is not written yet.
+// lock since: others find the object there under the lock, and look at a field that is not written yet.
 //
 //	s.mu.Lock(); s.timers = append(s.timers, t); s.mu.Unlock(); t.fn = f
 func (c *checker) listed(v *accesses.Variable) *race {
@@ -86,8 +86,10 @@ func (c *checker) listed(v *accesses.Variable) *race {
 // lock that both hold then.
 func (c *checker) finder(v *accesses.Variable, a, put *accesses.Access) (*accesses.Access, string) {
 	for _, b := range v.Accesses {
-		if !finding.Conflicts(a.Mode, b.Mode) || accesses.MayCommonLock(b, a) || !accesses.CommonLock(b, put) ||
-			!accesses.MaySame(a, b) || !c.list.Parallel(a, b) || !c.looksIn(b, put) {
+		if !finding.Conflicts(a.Mode, b.Mode) || !accesses.MaySame(a, b) || !c.list.Parallel(a, b) {
+			continue
+		}
+		if accesses.MayCommonLock(b, a) || !accesses.CommonLock(b, put) || !c.looksIn(b, put) {
 			continue
 		}
 		for _, h := range put.Locks.Held() {

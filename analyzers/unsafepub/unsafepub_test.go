@@ -9,6 +9,6 @@ import (
 )
 
 func Test(t *testing.T) {
-	analysistest.Run(t, analysistest.TestData(), unsafepub.Analyzer, "publish", "lazy", "flags", "generics", "closures", "listed",
-		"cross", "crossuse")
+	analysistest.Run(t, analysistest.TestData(), unsafepub.Analyzer, "publish", "lazy", "flags", "generics", "closures",
+		"listed", "cross", "crossuse")
 }

@@ -15,18 +15,24 @@ const beside = string(finding.AddRacesWait) + " beside"
 // Add at the same time, in each call of its function: no lock keeps the two apart, and no test comes before the Add.
 func (c *checker) findEnd(add *syncops.Op) *syncops.Op {
 	fn := c.list.Function(add)
-	if !c.list.Free(add) || syncops.IsAsked(add.Instr) || !c.list.MeantForMany(add) || c.list.Prog.Alone(fn) ||
-		knowledge.StartsUp(fn.Name()) || knowledge.RunsOnce(fn.Name()) {
+	if !c.list.Free(add) || syncops.IsAsked(add.Instr) || !c.list.MeantForMany(add) || c.list.Prog.Alone(fn) {
+		return nil
+	}
+	if knowledge.StartsUp(fn.Name()) || knowledge.RunsOnce(fn.Name()) {
 		return nil
 	}
 	for _, wait := range c.list.ByKey[add.Key] {
-		end := c.list.Function(wait)
-		_, own := wait.Path.Root.(*ssa.Parameter)
-		_, global := wait.Path.Global()
-		if wait.Mode == finding.Wait && end != fn && c.list.Graph.Open(end) && (own || global) &&
-			knowledge.TakesDown(end.Name()) && !c.countsItself(wait) {
+		if wait.Mode == finding.Wait && c.list.Function(wait) != fn && c.ends(wait) && !c.countsItself(wait) {
 			return wait
 		}
 	}
 	return nil
+}
+
+// ends reports whether a Wait stands in an exported function that ends the service of its receiver, or of the package.
+func (c *checker) ends(wait *syncops.Op) bool {
+	_, own := wait.Path.Root.(*ssa.Parameter)
+	_, global := wait.Path.Global()
+	fn := c.list.Function(wait)
+	return (own || global) && c.list.Graph.Open(fn) && knowledge.TakesDown(fn.Name())
 }

@@ -169,8 +169,8 @@ func vetReports(op *syncops.Op) bool {
 	return ok && len(lit.Body.List) > 0 && lit.Body.List[0].Pos() <= op.Pos && op.Pos < lit.Body.List[0].End()
 }
 
-// report reports an Add that Wait may miss, of a class, if that is not the code's. The title is a format for the variable, the message one
-// for the function of the Add and that of Wait.
+// report reports an Add that Wait may miss, of a class, if that is not the code's. The title is a format for the
+// variable, the message one for the function of the Add and that of Wait.
 func (c *checker) report(add, wait *syncops.Op, class, title, message string) {
 	prog := c.list.Prog
 	v := c.list.Variable(add)

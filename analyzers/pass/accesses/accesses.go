@@ -350,7 +350,7 @@ func (c *collector) addCall(call *ssa.Call) *Access {
 	return &Access{Name: name, Mode: mode, Addr: addr, Expr: expr, Value: value}
 }
 
-// atomicMode returns the mode of the operation o of sync/atomic, and what it loads or stores.
+// atomicMode returns the mode of the operation o of sync/atomic, and the value that it loads or stores.
 func atomicMode(o order.Op, call *ssa.Call) (finding.Mode, ssa.Value) {
 	if o.Kind == order.Load {
 		return finding.AtomicRead, call

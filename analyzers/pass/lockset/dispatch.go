@@ -11,6 +11,7 @@ import (
 
 	"github.com/interlock-go/interlock/analyzers/internal/knowledge"
 	"github.com/interlock-go/interlock/analyzers/pass/accesspath"
+	"github.com/interlock-go/interlock/analyzers/pass/ir"
 	"github.com/interlock-go/interlock/analyzers/pass/scope"
 )
 
@@ -78,10 +79,12 @@ func Carried(t types.Type) bool {
 func NodeOf(v ssa.Value) string {
 	for range knowledge.FieldsOfPath {
 		// One step from the value towards the variable that it comes from.
+		if from := ir.Back(v, ir.Retyped|ir.Element); from != nil {
+			v = from
+			continue
+		}
 		switch x := v.(type) {
 		case *ssa.ChangeInterface:
-			v = x.X
-		case *ssa.ChangeType:
 			v = x.X
 		case *ssa.FreeVar:
 			bound := accesspath.Binding(x)
@@ -95,8 +98,6 @@ func NodeOf(v ssa.Value) string {
 			v = x.X
 		case *ssa.Extract:
 			v = x.Tuple
-		case *ssa.IndexAddr:
-			v = x.X
 		case *ssa.UnOp:
 			if held, ok := accesspath.Cell(x.X); ok && x.Op == token.MUL {
 				v = held

@@ -197,7 +197,8 @@ func (e entry) guards(t *Touch) bool {
 }
 
 // decided reports whether a branch decides about t by a value that the function or a callee writes
-// before the goroutines of s are started, as a flag that shows that they run. A variable that is assigned once is no such flag.
+// before the goroutines of s are started, as a flag that shows that they run. A variable that is assigned once
+// is no such flag.
 func (f *frame) decided(s *strand, t *Touch) bool {
 	return len(t.tests) > 0 && slices.ContainsFunc(f.touches, func(w *Touch) bool {
 		return w.writes() && !isOnlyAssignment(w) && (w.at == s.at || f.flow.Leads(w.at, s.at)) &&
@@ -226,7 +227,7 @@ func (f *frame) filled(s *strand, o *Touch) bool {
 	return before
 }
 
-// isOnlyAssignment reports whether w gives a local variable or a parameter the one value that it ever has.
+// isOnlyAssignment reports whether w stores the one value that a local variable or a parameter ever has.
 //
 //	each := 5; go func() { for j := 0; j < each; j++ { … } }()
 func isOnlyAssignment(w *Touch) bool {
