@@ -49,7 +49,7 @@ func reportPlain(list *accesses.List, v *accesses.Variable, r *check.Reporter) {
 	// Each plain access with an atomic one that may run at the same time.
 	var pairs []pair
 	for _, a := range v.Accesses {
-		if a.Atomic() || a.Map || a.Implied && a.Part == "" || ownRead(v, a) || a.BeforeStart() {
+		if a.Atomic() || a.Map || a.Implied && a.Part == "" && !a.Elements || ownRead(v, a) || a.BeforeStart() {
 			continue
 		}
 		if b := otherSide(list, v, a); b != nil {

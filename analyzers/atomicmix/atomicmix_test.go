@@ -10,5 +10,5 @@ import (
 
 func Test(t *testing.T) {
 	analysistest.Run(t, analysistest.TestData(), atomicmix.Analyzer, "basic", "generics", "pointees", "setup", "copies",
-		"closures", "wholes", "cross", "crossuse")
+		"closures", "wholes", "elements", "cross", "crossuse")
 }

@@ -35,7 +35,8 @@
 // exported functions that several goroutines may call and that do not set the object up. Without such
 // evidence it is a lead.
 //
-// A copy of a struct reads its fields, and an assignment of one writes them.
+// A copy of a struct reads its fields, and an assignment of one writes them. The elements of an array or slice are one
+// variable, except those of distinct constant indexes.
 //
 // Missed: pointers to the variable that are handed to other functions.
 // Reported falsely: plain accesses that a phase of the program orders, such

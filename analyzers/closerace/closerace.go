@@ -3,7 +3,6 @@ package closerace
 import (
 	_ "embed"
 	"fmt"
-	"go/types"
 	"slices"
 
 	"golang.org/x/tools/go/analysis"
@@ -13,7 +12,6 @@ import (
 	"github.com/interlock-go/interlock/analyzers/finding"
 	"github.com/interlock-go/interlock/analyzers/pass/accesspath"
 	"github.com/interlock-go/interlock/analyzers/pass/callgraph"
-	"github.com/interlock-go/interlock/analyzers/pass/lockset"
 	"github.com/interlock-go/interlock/analyzers/pass/syncops"
 	"github.com/interlock-go/interlock/analyzers/pass/waits"
 )
@@ -25,14 +23,20 @@ var doc string
 var Analyzer = check.New("closerace", finding.CloseRaces, doc, run, syncops.Analyzer, waits.Analyzer)
 
 func run(pass *analysis.Pass, r *check.Reporter) {
-	c := &checker{pass.ResultOf[syncops.Analyzer].(*syncops.List), r}
+	c := &checker{pass.ResultOf[syncops.Analyzer].(*syncops.List), r, map[holder][]*syncops.Op{}}
 	for _, op := range c.list.All {
-		if op.Mode != finding.CloseChan || !c.isFree(op) {
+		if op.Mode == finding.Receive && op.Polls {
+			c.polls[holderOf(op)] = append(c.polls[holderOf(op)], op)
+		}
+	}
+	for _, op := range c.list.All {
+		if op.Mode != finding.CloseChan || !c.list.Free(op) {
 			continue
 		}
 		if poll := c.polled(op); poll != nil {
 			c.report(op, poll, "may be closed twice",
-				fmt.Sprintf("Two calls of %s may both find it open and both close it, which panics.", c.functionName(op)))
+				fmt.Sprintf("Two calls of %s may both find %s open and both close it, which panics.", c.functionName(op),
+					c.describe(op, poll)))
 		} else if send := c.findSend(op); send != nil {
 			c.report(send, op, "may be sent on when it is closed",
 				fmt.Sprintf("%s may run while %s closes the channel; to send on a closed channel panics.", c.functionName(send),
@@ -45,48 +49,45 @@ func run(pass *analysis.Pass, r *check.Reporter) {
 type checker struct {
 	list     *syncops.List
 	reporter *check.Reporter
+	polls    map[holder][]*syncops.Op
 }
 
-// isFree reports whether any goroutine may do op at any time: in an exported
-// function, on something that was there before the call, without a lock.
-func (c *checker) isFree(op *syncops.Op) bool {
-	_, own := op.Path.Root.(*ssa.Parameter)
-	_, global := op.Path.Global()
-	return c.list.Graph.Open(c.function(op)) && op.Locks.Free() && (own || global) && op.Key.Name.Field != ""
+func (c *checker) functionName(op *syncops.Op) string {
+	return c.list.Prog.FuncName(c.list.Function(op))
 }
-
-// function returns the declared function in every call of which op happens: the
-// literals around it are called, or deferred, where they stand.
-func (c *checker) function(op *syncops.Op) *ssa.Function {
-	fn := op.Fn
-	for fn.Parent() != nil && c.calledInPlace(fn) {
-		fn = fn.Parent()
-	}
-	return fn
-}
-
-func (c *checker) calledInPlace(literal *ssa.Function) bool {
-	sites := c.list.Graph.Sites(literal)
-	return len(sites) > 0 && !slices.ContainsFunc(sites, func(s callgraph.Site) bool {
-		return s.Mode == callgraph.Go || s.Through != nil || s.Caller != literal.Parent() || isAskedFor(s.Instr)
-	})
-}
-
-func (c *checker) functionName(op *syncops.Op) string { return c.list.Prog.FuncName(c.function(op)) }
 
 // polled returns the look at the channel, by a select with a default, on which
-// its close depends.
+// its close depends, or that at another one which says the same: the function closes that as well, once for all calls.
+//
+//	if s.isStopped() { return }
+//	s.once.Do(func() { close(s.stop) })
+//	close(s.jobs)
 func (c *checker) polled(op *syncops.Op) *syncops.Op {
-	for _, o := range c.list.ByKey[op.Key] {
-		if o.Mode == finding.Receive && o.Polls && o.Fn == op.Fn && o.Path == op.Path &&
-			o.Instr.Block() != op.Instr.Block() && o.Instr.Block().Dominates(op.Instr.Block()) {
+	for _, o := range c.polls[holderOf(op)] {
+		if o.Key == op.Key && o.Path != op.Path && o.Fn == op.Fn || o.Key != op.Key && !c.closesToo(op, o) {
+			continue
+		}
+		if o.Fn != op.Fn && c.polledBefore(op, o) {
 			return o
 		}
-		if o.Mode == finding.Receive && o.Polls && o.Fn != op.Fn && c.polledBefore(op, o) {
+		if o.Fn == op.Fn && o.Path.Owner() == op.Path.Owner() && o.Instr.Block() != op.Instr.Block() &&
+			o.Instr.Block().Dominates(op.Instr.Block()) {
 			return o
 		}
 	}
 	return nil
+}
+
+// holder names the type that holds a channel; of a package variable, the package.
+type holder struct{ pkg, typ string }
+
+func holderOf(op *syncops.Op) holder { return holder{op.Key.Name.Package, op.Key.Name.Type} }
+
+// closesToo reports whether the function of op closes the channel of o in a literal, as that of a Once.
+func (c *checker) closesToo(op, o *syncops.Op) bool {
+	return slices.ContainsFunc(c.list.ByKey[o.Key], func(x *syncops.Op) bool {
+		return x.Mode == finding.CloseChan && x.Fn.Parent() == op.Fn && !c.list.Free(x)
+	})
 }
 
 // polledBefore reports whether a branch that leads to op asks a callee, which polls by o:
@@ -96,8 +97,11 @@ func (c *checker) polled(op *syncops.Op) *syncops.Op {
 func (c *checker) polledBefore(op, o *syncops.Op) bool {
 	param := o.Path.Param(o.Fn)
 	return param >= 0 && slices.ContainsFunc(c.list.Graph.Sites(o.Fn), func(s callgraph.Site) bool {
-		if s.Caller != op.Fn || s.Mode != callgraph.Call || param >= len(s.Args) ||
-			accesspath.Of(s.Args[param]).Plus(o.Path.Fields) != op.Path {
+		if s.Caller != op.Fn || s.Mode != callgraph.Call || param >= len(s.Args) {
+			return false
+		}
+		asked := accesspath.Of(s.Args[param]).Plus(o.Path.Fields)
+		if o.Key == op.Key && asked != op.Path || asked.Owner() != op.Path.Owner() {
 			return false
 		}
 		from := s.Instr.Block()
@@ -121,52 +125,28 @@ func branchesOn(b *ssa.BasicBlock, answer *ssa.Call) bool {
 
 // findSend returns a send that nothing keeps from coming after the close.
 func (c *checker) findSend(op *syncops.Op) *syncops.Op {
-	if !c.meantForMany(op) {
+	if !c.list.MeantForMany(op) {
 		return nil
 	}
 	for _, o := range c.list.ByKey[op.Key] {
-		if o.Mode == finding.Send && o.Alone && c.function(o) != c.function(op) && c.isFree(o) && unasked(o) && unasked(op) {
+		if o.Mode == finding.Send && o.Alone && c.list.Function(o) != c.list.Function(op) && c.list.Free(o) &&
+			unasked(o) && unasked(op) {
 			return o
 		}
 	}
 	return nil
 }
 
-// meantForMany reports whether the struct that holds the channel has a lock:
-// then its methods are meant to be called by several goroutines.
-func (c *checker) meantForMany(op *syncops.Op) bool {
-	pkg := c.list.Prog.Pkg.Pkg
-	if i := slices.IndexFunc(pkg.Imports(),
-		func(p *types.Package) bool { return p.Path() == op.Key.Name.Package }); i >= 0 {
-		pkg = pkg.Imports()[i]
-	}
-	obj := pkg.Scope().Lookup(op.Key.Name.Type)
-	if obj == nil || op.Key.Name.Package != pkg.Path() {
-		return false
-	}
-	st, ok := obj.Type().Underlying().(*types.Struct)
-	if !ok {
-		return false
-	}
-	for f := range st.Fields() {
-		if lockset.IsLock(f.Type()) {
-			return true
-		}
-	}
-	return false
-}
-
 // unasked reports whether op happens in every call, whatever the state is,
 // and nothing recovers from its panic.
-func unasked(op *syncops.Op) bool { return !isAskedFor(op.Instr) && op.Fn.Recover == nil }
+func unasked(op *syncops.Op) bool { return !syncops.IsAsked(op.Instr) && op.Fn.Recover == nil }
 
-func isAskedFor(instr ssa.Instruction) bool {
-	for b := instr.Block().Idom(); b != nil; b = b.Idom() {
-		if _, asks := b.Instrs[len(b.Instrs)-1].(*ssa.If); asks {
-			return true
-		}
+// describe names the channel of poll, to a reader of a finding about op.
+func (c *checker) describe(op, poll *syncops.Op) string {
+	if poll.Key == op.Key {
+		return "it"
 	}
-	return false
+	return check.ShortName(c.list.Variable(poll))
 }
 
 func (c *checker) report(op, other *syncops.Op, what, why string) {

@@ -9,9 +9,10 @@ import (
 
 // This file resolves calls through interfaces: which methods may run, by the
 // types that reach the interface in any package, and which locks they take.
+// A function that a field holds is a type of its own with one method, "()".
 
 // Flow means that values of a type, or those of another node, flow to a node: a
-// field, package variable or parameter of interface type.
+// field, package variable or parameter of interface or function type.
 type Flow struct {
 	To   string `json:"to"`
 	Type string `json:"type,omitempty"`

@@ -10,6 +10,6 @@ import (
 
 // Each folder of testdata/src is one language feature or one way to be wrong.
 func Test(t *testing.T) {
-	analysistest.Run(t, analysistest.TestData(), endlesswait.Analyzer, "channels", "loops", "groups", "conds", "contexts",
-		"kernels", "tested", "asserts")
+	analysistest.Run(t, analysistest.TestData(), endlesswait.Analyzer, "channels", "loops", "crowds", "groups", "conds",
+		"contexts", "kernels", "tested", "asserts")
 }

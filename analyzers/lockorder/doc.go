@@ -34,15 +34,16 @@
 // that is held there was taken. Read locks count where writers may wait in between.
 //
 // A call through an interface that the module declares waits for the locks of the implementations that flow to
-// the field, parameter, map or slice which it is called on, in whichever package they are put there.
+// the field, parameter, map or slice which it is called on, in whichever package they are put there. So does a call of
+// a function that a field, map, slice or package variable holds.
 //
 // Orders under a common lock, by one goroutine only, on objects that nobody
 // else can reach yet, and from parents to children of one type are no cycle.
 // `go vet` sees the cycles within a package, `interlock check` those of the
 // module.
 //
-// Missed: cycles of more than three locks, calls through function values kept in memory, through interfaces of
-// other modules, and through results of functions. Reported falsely: locks of two types with objects that never
+// Missed: cycles of more than three locks, calls through interfaces of other modules, and calls through results of
+// functions. Reported falsely: locks of two types with objects that never
 // meet, orders that phases of the program keep apart.
 //
 // Cost: that of the search for cycles in the graph of all locks (package crosspkg).

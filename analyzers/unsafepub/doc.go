@@ -27,6 +27,13 @@
 //		return w
 //	}
 //
+// So is the maker's write behind the unlock, where others find the object in a list, map or field under that lock:
+//
+//	s.mu.Lock()
+//	s.timers = append(s.timers, t)
+//	s.mu.Unlock()
+//	t.fn = f
+//
 // Two related patterns are also reported. Lazy initialisation without a lock, in a type
 // that has locks or other means of synchronisation and an exported method
 // that does it; sync.Once is right there:
@@ -42,7 +49,7 @@
 //	func (c *Cron) Start() { if !c.running { c.running = true; go c.run() } }
 //	func (c *Cron) Add(e Entry) { if c.running { c.add <- e } … }
 //
-// Missed: objects published through package variables and maps, and writes of started goroutines other than new
+// Missed: objects published by atomic stores or by a callee, and writes of started goroutines other than new
 // channels, maps, slices and objects. Reported falsely: methods that their users call one after another,
 // whatever the type's other locks say.
 //

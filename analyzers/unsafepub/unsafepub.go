@@ -20,7 +20,8 @@ var doc string
 var Analyzer = check.New("unsafepub", finding.WrittenLate, doc, run, accesses.Analyzer, endpoints.TestUses)
 
 func run(pass *analysis.Pass, r *check.Reporter) {
-	c := &checker{pass.ResultOf[accesses.Analyzer].(*accesses.List), r, map[finding.Position]bool{}}
+	list := pass.ResultOf[accesses.Analyzer].(*accesses.List)
+	c := &checker{list, r, map[finding.Position]bool{}, findShelves(list)}
 	for _, found := range pass.ResultOf[endpoints.TestUses].([]*endpoints.TestUse) {
 		c.judged[found.Use.Position] = c.judged[found.Use.Position] || !found.Lead
 	}
@@ -28,7 +29,7 @@ func run(pass *analysis.Pass, r *check.Reporter) {
 		if v.Atomic {
 			continue
 		}
-		for _, find := range []func(*accesses.Variable) *race{c.publication, c.lazyInit, c.findRunFlag} {
+		for _, find := range []func(*accesses.Variable) *race{c.publication, c.lazyInit, c.findRunFlag, c.listed} {
 			if found := find(v); found != nil {
 				c.report(v, found)
 				break
@@ -42,7 +43,8 @@ type checker struct {
 	reporter *check.Reporter
 	// judged are uses that testuse reports: it is the same bug, and the section
 	// shows more.
-	judged map[finding.Position]bool
+	judged  map[finding.Position]bool
+	shelves shelves
 }
 
 // race is a late write, another access, and the words for them.

@@ -10,5 +10,5 @@ import (
 
 func Test(t *testing.T) {
 	analysistest.Run(t, analysistest.TestData(), unsafepub.Analyzer, "publish", "lazy", "flags", "generics", "closures",
-		"cross", "crossuse")
+		"listed", "cross", "crossuse")
 }

@@ -33,9 +33,14 @@
 //	go func() { wg.Wait(); close(results) }()
 //	for _, f := range work { wg.Add(1); go f() }
 //
-// Missed: Add in functions that the goroutine calls, and Add by other methods
-// while Wait may run. Reported falsely: programs that know by other means that the
-// goroutine has started before they wait.
+// An Add that an exported function always makes is a lead where another one, which ends the object's service, waits,
+// no lock keeps the two apart, and the object has a lock, so that several goroutines are meant to use it:
+//
+//	func (j *Jobs) Go(f func()) { j.wg.Add(1); go j.run(f) }
+//	func (j *Jobs) Close()      { j.wg.Wait() }
+//
+// Missed: Add in functions that the goroutine calls, and Add behind a test while Wait may run. Reported falsely:
+// programs that know by other means that the goroutine has started before they wait.
 //
 // Cost: linear in the operations, but the square of those on one WaitGroup.
 package waitgroupadd

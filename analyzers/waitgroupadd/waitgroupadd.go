@@ -26,12 +26,15 @@ var Analyzer = check.New("waitgroupadd", finding.AddRacesWait, doc, run, syncops
 func run(pass *analysis.Pass, r *check.Reporter) {
 	c := &checker{pass.ResultOf[syncops.Analyzer].(*syncops.List), r}
 	for _, op := range c.list.All {
-		if op.Mode != finding.Add || vetReports(op) || !c.usesGroup(op.Fn, op.Key, finding.Done) {
+		if op.Mode != finding.Add || vetReports(op) {
 			continue
 		}
-		if wait := c.findWait(op); wait != nil && c.uncounted(op) {
-			c.report(op, wait, "%s is raised by the goroutine that it counts", "%s runs in a goroutine of its own; Wait in "+
+		if wait := c.findWait(op); wait != nil && c.usesGroup(op.Fn, op.Key, finding.Done) && c.uncounted(op) {
+			c.report(op, wait, "", "%s is raised by the goroutine that it counts", "%s runs in a goroutine of its own; Wait in "+
 				"%s may come before its Add, and does not wait for it then.")
+		} else if end := c.findEnd(op); end != nil {
+			c.report(op, end, beside, "%s may be raised from zero while Wait is called", "Nothing orders %s and %s, which any "+
+				"goroutine may call: Wait may miss the Add, and an Add from zero beside a Wait is misuse, which may panic.")
 		}
 	}
 	for _, op := range c.list.All {
@@ -66,7 +69,7 @@ func (c *checker) startedEarly(wait *syncops.Op) {
 	for _, s := range c.list.Started(wait.Fn) {
 		late, early := c.findLateAdd(s, wait.Key)
 		if late != nil && !early {
-			c.report(late, wait, "%s is raised after Wait may have begun", "%[2]s waits as soon as it is started, "+
+			c.report(late, wait, "", "%s is raised after Wait may have begun", "%[2]s waits as soon as it is started, "+
 				"and %[1]s raises the count only later: Wait may find nothing to wait for.")
 			return
 		}
@@ -166,12 +169,13 @@ func vetReports(op *syncops.Op) bool {
 	return ok && len(lit.Body.List) > 0 && lit.Body.List[0].Pos() <= op.Pos && op.Pos < lit.Body.List[0].End()
 }
 
-// report reports an Add that Wait may miss. The title is a format for the variable, the message one
-// for the function of the Add and that of Wait.
-func (c *checker) report(add, wait *syncops.Op, title, message string) {
+// report reports an Add that Wait may miss, of a class, if that is not the code's. The title is a format for the
+// variable, the message one for the function of the Add and that of Wait.
+func (c *checker) report(add, wait *syncops.Op, class, title, message string) {
 	prog := c.list.Prog
 	v := c.list.Variable(add)
 	f := &finding.Finding{
+		Class:    class,
 		Title:    fmt.Sprintf(title, check.ShortName(v)),
 		Message:  fmt.Sprintf(message, prog.FuncName(add.Fn), prog.FuncName(wait.Fn)),
 		Variable: v,

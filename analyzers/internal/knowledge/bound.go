@@ -51,6 +51,7 @@ const (
 const (
 	StepsOfScope       = 400_000
 	StatesOfScope      = 6_000     // of all goroutines at once
+	StatesOfCrowd      = 600       // with many goroutines, along one way
 	StepsOfPackage     = 3_000_000 // of all scopes
 	StepsOfInstruction = 5         // more for each instruction of the package
 	ShallowShare       = 4         // as many again, divided by this, without most callees of a scope

@@ -73,6 +73,8 @@ type Access struct {
 	load  ssa.Instruction // of the map or slice with the contents that are accessed
 	place []string        // see location
 	root  string          // see rootType
+	// beside are the classes of locks without a path here that lie beside the object; see striped.
+	beside []string
 }
 
 // List is the accesses of a package by function and then by instruction. It
@@ -103,6 +105,7 @@ func run(pass *analysis.Pass) (any, error) {
 		list:  l,
 		pass:  pass,
 		loads: map[ssa.Instruction]*lockset.State{},
+		calls: map[ssa.Instruction]*lockset.State{},
 		owner: pass.ResultOf[ownership.Analyzer].(*ownership.Result),
 	}
 	l.Prog.Analyse(pass, func() {
@@ -114,6 +117,7 @@ func run(pass *analysis.Pass) (any, error) {
 		c.touches = c.newTouching()
 		c.touches.export()
 		c.findImplied()
+		c.findBeside(slices.Concat(l.All, l.Implied))
 		l.findPublished()
 	})
 	return l, nil
@@ -127,6 +131,7 @@ type collector struct {
 	found   []*Access                          // of the current function
 	pending []pending                          // outside of tests
 	loads   map[ssa.Instruction]*lockset.State // of maps and slices
+	calls   map[ssa.Instruction]*lockset.State // of functions, with locks held
 }
 
 func (c *collector) function(fn *ssa.Function) {
@@ -136,6 +141,9 @@ func (c *collector) function(fn *ssa.Function) {
 	c.list.Locks.Walk(fn, func(instr ssa.Instruction, s *lockset.State) {
 		if loadsMap(instr) {
 			loads[instr] = s
+		}
+		if _, isCall := instr.(*ssa.Call); isCall && len(s.Held()) > 0 {
+			c.calls[instr] = s
 		}
 		if !inTest {
 			c.noteImplied(instr, fn, s)
@@ -322,12 +330,11 @@ func (c *collector) addCall(call *ssa.Call) *Access {
 	if !ok {
 		return nil
 	}
-	mode, value, addr := finding.AtomicWrite, o.With, o.On
-	if o.Kind == order.Load {
-		mode, value = finding.AtomicRead, call
-	}
-	if _, pointee := addr.(*ssa.UnOp); pointee {
-		return nil // the pointee of the variable, not the variable
+	addr := o.On
+	mode, value := atomicMode(o, call)
+	switch addr.(type) {
+	case *ssa.UnOp, *ssa.IndexAddr: // the pointee of the variable, not the variable; elements are implied
+		return nil
 	}
 	name, ok := accesspath.NameOf(addr)
 	if !ok {
@@ -341,6 +348,14 @@ func (c *collector) addCall(call *ssa.Call) *Access {
 		return nil
 	}
 	return &Access{Name: name, Mode: mode, Addr: addr, Expr: expr, Value: value}
+}
+
+// atomicMode returns the mode of the operation o of sync/atomic, and the value that it loads or stores.
+func atomicMode(o order.Op, call *ssa.Call) (finding.Mode, ssa.Value) {
+	if o.Kind == order.Load {
+		return finding.AtomicRead, call
+	}
+	return finding.AtomicWrite, o.With
 }
 
 // mergeUpdates makes one access of the load and the store of one expression.

@@ -13,6 +13,7 @@ import (
 	"github.com/interlock-go/interlock/analyzers/pass/accesspath"
 	"github.com/interlock-go/interlock/analyzers/pass/ir"
 	"github.com/interlock-go/interlock/analyzers/pass/lockset"
+	"github.com/interlock-go/interlock/analyzers/pass/order"
 	"github.com/interlock-go/interlock/analyzers/pass/ownership"
 )
 
@@ -155,6 +156,10 @@ func (im *implied) impliedAt(instr ssa.Instruction) []*Access {
 	case *ssa.Call:
 		if _, ok := instr.Call.Value.(*ssa.Builtin); ok {
 			return im.builtin(instr)
+		}
+		if o, ok := order.Find(instr, order.Atomics); ok {
+			mode, value := atomicMode(o, instr)
+			return im.element(o.On, o.On.Pos(), mode, value)
 		}
 		if list := im.libraryCall(instr); list != nil {
 			return list

@@ -144,13 +144,14 @@ func surelyReads(b *Access, h lockset.Held) bool {
 
 // Near reports whether the variable that a accesses lies in the same object
 // as lock h: the path to the lock, without its last field, leads to it. Locks
-// that are package variables are near to everything.
+// that are package variables are near to everything. So is a lock at the index
+// of the object in a list beside its own.
 func (a *Access) Near(h lockset.Held) bool {
 	if _, global := h.Path.Global(); global {
 		return true
 	}
 	if h.Path.Root == nil {
-		return false
+		return slices.Contains(a.beside, h.Class)
 	}
 	for owner := h.Path; owner.Fields != ""; {
 		owner = owner.Owner()

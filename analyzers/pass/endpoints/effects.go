@@ -257,7 +257,7 @@ func (c *checker) translate(eff Effect, site callgraph.Site, s *lockset.State) *
 	// The values: those that the caller hands over.
 	e.key = keyInCaller(eff, site)
 	if v := argument(site, eff.Value); v != nil {
-		e.value, e.made = v, c.distinct(v)
+		e.op, e.value, e.made = c.storing(e.op, v), v, c.distinct(v)
 	}
 	e.bound = argument(site, eff.Bound)
 	if v := argument(site, eff.Amount); v != nil {

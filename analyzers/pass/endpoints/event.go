@@ -196,15 +196,23 @@ func (c *checker) ownEvent(a *accesses.Access) *event {
 	if call, ok := a.Instr.(*ssa.Call); ok && e.op == remove && len(call.Call.Args) > 1 {
 		e.key = keyOfMapEntry(call.Call.Args[1])
 	}
-	if (e.op == insert || e.op == set) && !c.distinct(e.value) {
-		if constant, ok := e.value.(*ssa.Const); ok || e.value != nil && emptyStruct(e.value.Type()) {
-			e.op = mark
-			if ok && e.op == set && ir.IsZero(constant) {
-				e.op = reset
-			}
-		}
-	}
+	e.op = c.storing(e.op, e.value)
 	return e
+}
+
+// storing returns the operation o, which stores v, as one that marks or resets, if it is one by the value.
+func (c *checker) storing(o op, v ssa.Value) op {
+	if o != insert && o != set || c.distinct(v) {
+		return o
+	}
+	constant, ok := v.(*ssa.Const)
+	switch {
+	case ok && o == set && ir.IsZero(constant):
+		return reset
+	case ok || v != nil && emptyStruct(v.Type()):
+		return mark
+	}
+	return o
 }
 
 func emptyStruct(t types.Type) bool {

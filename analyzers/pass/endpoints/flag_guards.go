@@ -8,6 +8,7 @@ import (
 	"golang.org/x/tools/go/ssa"
 
 	"github.com/interlock-go/interlock/analyzers/pass/accesspath"
+	"github.com/interlock-go/interlock/analyzers/pass/callgraph"
 	"github.com/interlock-go/interlock/analyzers/pass/ir"
 	"github.com/interlock-go/interlock/analyzers/pass/lockset"
 	"github.com/interlock-go/interlock/analyzers/pass/order"
@@ -121,8 +122,10 @@ func clears(o op) bool { return o == reset || o == remove }
 // so the gap begins where the lock of the test is released:
 //
 //	if closed := t.isClosed(); !closed { t.ch <- v }
+//
+// An atomic flag has no section. The send comes without a lock then, and nothing waits for it before the close.
 func (c *checker) closed(f *function, b *branch, t *event) []pair {
-	if t.inMap || len(t.held) == 0 || !asksFlag(b, t) {
+	if t.inMap || len(t.held) == 0 && !t.atomic || !asksFlag(b, t) {
 		return nil
 	}
 	var list []pair
@@ -131,6 +134,9 @@ func (c *checker) closed(f *function, b *branch, t *event) []pair {
 			continue
 		}
 		p := pair{test: t, use: u, relation: closes, gap: released}
+		if len(t.held) == 0 {
+			p.gap = unlocked
+		}
 		if p.rule, p.lead = c.findRule(f, p); p.rule == nil {
 			continue
 		}
@@ -168,12 +174,16 @@ func sentOn(v ssa.Value) bool {
 	})
 }
 
-// closesWith names a function that sets the flag of t under a lock of t, and closes the channel of u, without
-// waiting for senders.
+// closesWith names a function that sets the flag of t under a lock of t, or atomically, and closes the channel of u,
+// without waiting for senders.
 func (c *checker) closesWith(t, u *event) string {
 	for _, w := range c.writers[t.name] {
 		if storeOp(w.Value, w.Path) != mark && operationOf(w) != swap || !slices.Contains(c.closers[u.name], w.Fn) {
 			continue
+		}
+		if w.Atomic() && len(t.held)+len(u.held) == 0 && w.Fn != t.at.Parent() && !recovers(u.at.Parent()) &&
+			!c.lingers(w.Fn) {
+			return c.list.Prog.FuncName(w.Fn)
 		}
 		if slices.ContainsFunc(w.Locks.Held(), func(h lockset.Held) bool {
 			return slices.ContainsFunc(t.held, func(g lockset.Held) bool { return h.Class != "" && h.Class == g.Class })
@@ -182,6 +192,47 @@ func (c *checker) closesWith(t, u *event) string {
 		}
 	}
 	return ""
+}
+
+// recovers reports whether fn defers a function that recovers from a panic.
+func recovers(fn *ssa.Function) bool {
+	for instr := range ir.Instructions(fn) {
+		d, ok := instr.(*ssa.Defer)
+		if !ok {
+			continue
+		}
+		callee, _ := callgraph.Target(d.Common())
+		if callee == nil {
+			continue
+		}
+		for inner := range ir.Instructions(callee) {
+			if call, ok := inner.(*ssa.Call); ok {
+				if b, ok := call.Call.Value.(*ssa.Builtin); ok && b.Name() == "recover" {
+					return true
+				}
+			}
+		}
+	}
+	return false
+}
+
+// lingers reports whether fn may wait, be it for senders: it receives, sleeps, or loads an atomic again and again.
+func (c *checker) lingers(fn *ssa.Function) bool {
+	flow := c.list.Prog.Flow(fn)
+	for instr := range ir.Instructions(fn) {
+		if order.May(instr, order.Receive|order.Groups|order.Await) {
+			return true
+		}
+		if order.May(instr, order.Load) && flow.Follows(instr.Block(), instr.Block()) {
+			return true
+		}
+		if call, ok := instr.(*ssa.Call); ok {
+			if callee, _ := callgraph.Target(call.Common()); callee != nil && callee.String() == "time.Sleep" {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // findClosers finds the functions that close a channel in a field or package

@@ -94,7 +94,7 @@ var table = []rule{
 	// An entry that is added after the flag was set stays: the setter has cleared the rest.
 	{closes, grow, released, nil, nil, raised, "raiseAfterClose"},
 	{closes, insert, released, nil, nil, added, "insertAfterClose"},
-	{closes, read, released, facts{sendsOnChannel}, nil, sent, "sendAfterClose"},
+	{closes, read, released | unlocked, facts{sendsOnChannel}, nil, sent, "sendAfterClose"},
 
 	// An element that is used after the flag was set is no longer there: the setter has cleared the rest.
 	{closes, read, released, facts{usesLoad, usesAsList}, facts{asksItsLength}, indexes, "indexAfterClose"},

@@ -23,7 +23,7 @@ func indexNodes(pass *analysis.Pass) (nodes map[token.Pos]ast.Node, promoted map
 	nodes, promoted = map[token.Pos]ast.Node{}, map[token.Pos]*ast.SelectorExpr{}
 	kinds := []ast.Node{
 		(*ast.SelectorExpr)(nil), (*ast.IndexExpr)(nil), (*ast.CallExpr)(nil),
-		(*ast.StarExpr)(nil), (*ast.Ident)(nil), (*ast.RangeStmt)(nil),
+		(*ast.StarExpr)(nil), (*ast.Ident)(nil), (*ast.RangeStmt)(nil), (*ast.SliceExpr)(nil),
 	}
 	pass.ResultOf[inspect.Analyzer].(*inspector.Inspector).Preorder(kinds, func(n ast.Node) {
 		switch n := n.(type) {
@@ -33,6 +33,8 @@ func indexNodes(pass *analysis.Pass) (nodes map[token.Pos]ast.Node, promoted map
 				promoted[n.X.Pos()] = n
 			}
 		case *ast.IndexExpr:
+			nodes[n.Lbrack] = n
+		case *ast.SliceExpr:
 			nodes[n.Lbrack] = n
 		case *ast.CallExpr:
 			nodes[n.Lparen] = n
@@ -55,7 +57,7 @@ func isGlobal(v *types.Var) bool {
 }
 
 // Node returns the syntax that an instruction at pos was built from: a
-// selector, index, call, dereference, package variable, or range statement;
+// selector, index, slice, call, dereference, package variable, or range statement;
 // nil where there is none, as for implicit accesses.
 func (p *Program) Node(pos token.Pos) ast.Node { return p.nodes[pos] }
 

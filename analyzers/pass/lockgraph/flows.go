@@ -14,11 +14,13 @@ import (
 	"github.com/interlock-go/interlock/analyzers/pass/callgraph"
 	"github.com/interlock-go/interlock/analyzers/pass/ir"
 	"github.com/interlock-go/interlock/analyzers/pass/lockset"
+	"github.com/interlock-go/interlock/analyzers/pass/scope"
 )
 
 // flows collects which types flow to fields and parameters of interface type,
-// and from which of these to which others, as far as calls through them may
-// take locks. Results, and values in tests, are not followed.
+// which functions flow to those of function type, and from which of these to which
+// others, as far as calls through them may take locks. Results, and values in
+// tests, are not followed.
 type flows struct {
 	*collector
 	seen    map[crosspkg.Flow]bool
@@ -53,6 +55,9 @@ func (f *flows) function(fn *ssa.Function) {
 			}
 		case ssa.CallInstruction:
 			fn, args := callgraph.Target(instr.Common())
+			if fn == nil || !(scope.Unit{Path: ir.PackagePath(fn)}).In() {
+				continue // which hands nothing on that is known
+			}
 			for i, a := range args {
 				if lockset.Carried(a.Type()) {
 					f.addFlow(lockset.ParamNode(fn, i), a)
@@ -97,26 +102,41 @@ func appendedTo(extra *ssa.Alloc) string {
 	return ""
 }
 
-// addFlow notes that v, an interface, flows to the node, if that has a name.
+// addFlow notes that v, an interface or a function, flows to the node, if that has a name.
 func (f *flows) addFlow(node string, v ssa.Value) {
 	if node == "" {
 		return
 	}
-	iface := v.Type().Underlying().(*types.Interface)
 	for _, from := range sources(v, nil) {
 		flow := crosspkg.Flow{To: node}
-		if mk, ok := from.(*ssa.MakeInterface); ok {
-			if flow.Type = f.implementation(mk.X.Type(), iface); flow.Type == "" {
+		switch typ, made := f.made(from, v.Type()); {
+		case made && typ == "":
+			continue
+		case made:
+			flow.Type = typ
+		default:
+			if flow.From = lockset.NodeOf(from); flow.From == "" || flow.From == node {
 				continue
 			}
-		} else if flow.From = lockset.NodeOf(from); flow.From == "" || flow.From == node {
-			continue
 		}
 		if !f.seen[flow] {
 			f.seen[flow] = true
 			f.result.Flows = append(f.result.Flows, flow)
 		}
 	}
+}
+
+// made names the type of which v, of type t, is made, or the function that it is: empty if no method of it takes locks.
+func (f *flows) made(v ssa.Value, t types.Type) (typ string, ok bool) {
+	switch v := v.(type) {
+	case *ssa.MakeInterface:
+		return f.implementation(v.X.Type(), t.Underlying().(*types.Interface)), true
+	case *ssa.MakeClosure, *ssa.Function:
+		if fn, _ := callgraph.Target(&ssa.CallCommon{Value: v}); fn != nil {
+			return f.value(fn), true
+		}
+	}
+	return "", false
 }
 
 // sources lists the values that v may be: through choices, conversions of
@@ -135,6 +155,8 @@ func sources(v ssa.Value, seen []ssa.Value) []ssa.Value {
 		return list
 	case *ssa.ChangeInterface:
 		return sources(x.X, seen)
+	case *ssa.ChangeType:
+		return sources(x.X, seen)
 	case *ssa.UnOp:
 		if held, ok := accesspath.Cell(x.X); ok && x.Op == token.MUL {
 			return sources(held, seen)
@@ -149,16 +171,11 @@ func (f *flows) implementation(t types.Type, iface *types.Interface) string {
 	name, ms := types.TypeString(t, nil), types.NewMethodSet(t)
 	takes := false
 	for m := range iface.Methods() {
-		key := [2]string{name, m.Name()}
-		locks, known := f.methods[key]
-		if !known {
-			locks = f.takenBy(ms.Lookup(m.Pkg(), m.Name()))
-			f.methods[key] = locks
-			if len(locks) > 0 {
-				f.result.Methods = append(f.result.Methods, crosspkg.Method{Type: name, Name: m.Name(), Takes: locks})
-			}
+		var method *ssa.Function
+		if sel := ms.Lookup(m.Pkg(), m.Name()); sel != nil {
+			method = f.prog.Pkg.Prog.FuncValue(sel.Obj().(*types.Func).Origin())
 		}
-		takes = takes || len(locks) > 0
+		takes = f.noteMethod(name, m.Name(), method) || takes
 	}
 	if !takes {
 		return ""
@@ -166,12 +183,31 @@ func (f *flows) implementation(t types.Type, iface *types.Interface) string {
 	return name
 }
 
-// takenBy lists the locks that the selected method may block on.
-func (f *flows) takenBy(sel *types.Selection) []crosspkg.Taken {
-	if sel == nil {
-		return nil
+// value names the function fn, and notes which locks a call of it takes; empty if it takes none.
+func (f *flows) value(fn *ssa.Function) string {
+	name := fn.String()
+	if !f.noteMethod(name, lockset.Called, fn) {
+		return ""
 	}
-	method := f.prog.Pkg.Prog.FuncValue(sel.Obj().(*types.Func).Origin())
+	return name
+}
+
+// noteMethod reports whether a method of a type may block on locks, and notes which. A nil method takes none.
+func (f *flows) noteMethod(typ, name string, method *ssa.Function) bool {
+	key := [2]string{typ, name}
+	locks, known := f.methods[key]
+	if !known {
+		locks = f.takenBy(method)
+		f.methods[key] = locks
+		if len(locks) > 0 {
+			f.result.Methods = append(f.result.Methods, crosspkg.Method{Type: typ, Name: name, Takes: locks})
+		}
+	}
+	return len(locks) > 0
+}
+
+// takenBy lists the locks that the method may block on.
+func (f *flows) takenBy(method *ssa.Function) []crosspkg.Taken {
 	if method == nil {
 		return nil
 	}

@@ -197,10 +197,11 @@ func (e entry) guards(t *Touch) bool {
 }
 
 // decided reports whether a branch decides about t by a value that the function or a callee writes
-// before the goroutines of s are started, as a flag that shows that they run. A parameter is no such flag.
+// before the goroutines of s are started, as a flag that shows that they run. A variable that is assigned once
+// is no such flag.
 func (f *frame) decided(s *strand, t *Touch) bool {
 	return len(t.tests) > 0 && slices.ContainsFunc(f.touches, func(w *Touch) bool {
-		return w.writes() && !isParameter(w) && (w.at == s.at || f.flow.Leads(w.at, s.at)) &&
+		return w.writes() && !isOnlyAssignment(w) && (w.at == s.at || f.flow.Leads(w.at, s.at)) &&
 			slices.ContainsFunc(t.tests, func(p Place) bool { return overlap(p, w.Place) && !overlap(p, t.Place) })
 	})
 }
@@ -226,14 +227,19 @@ func (f *frame) filled(s *strand, o *Touch) bool {
 	return before
 }
 
-// isParameter reports whether w stores a parameter of the function where closures find it.
-func isParameter(w *Touch) bool {
+// isOnlyAssignment reports whether w stores the one value that a local variable or a parameter ever has.
+//
+//	each := 5; go func() { for j := 0; j < each; j++ { … } }()
+func isOnlyAssignment(w *Touch) bool {
 	store, ok := w.at.(*ssa.Store)
 	if !ok {
 		return false
 	}
-	_, ok = store.Val.(*ssa.Parameter)
-	return ok
+	if _, ok = store.Val.(*ssa.Parameter); ok {
+		return true
+	}
+	cell, ok := store.Addr.(*ssa.Alloc)
+	return ok && !slices.ContainsFunc(accesspath.Stored(cell), func(v ssa.Value) bool { return v != store.Val })
 }
 
 // conflict reports whether a and b would race if nothing ordered them.

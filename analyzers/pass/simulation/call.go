@@ -400,7 +400,7 @@ func (m *machine) startGoroutine(st *state, g int, at ssa.Instruction, fn value,
 		m.runHook(st, g, after)
 		return true
 	}
-	if len(st.gs) >= maxGoroutines {
+	if len(st.gs) >= maxCrowd {
 		return m.dropState()
 	}
 	top := m.newFrame(st, code, args, fn.ref.vals)

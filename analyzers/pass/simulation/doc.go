@@ -6,7 +6,8 @@
 // contexts, structs and their fields, closures, slices and maps of known size,
 // numbers. A value from outside is a symbol, which is decided both ways
 // where a branch asks for it, and then stays decided: two loops over one slice
-// run as often. A collection of unknown length has at most two elements.
+// run as often. A collection of unknown length has at most two elements. Many
+// goroutines are run in one order only.
 //
 // Calls of functions of the package are run, as are methods of values of a known
 // type. An object that is handed to any other code, stored in an object from

@@ -4,6 +4,8 @@ import (
 	"go/token"
 
 	"golang.org/x/tools/go/ssa"
+
+	"github.com/interlock-go/interlock/analyzers/internal/knowledge"
 )
 
 // Crash is a panic that ends the process.
@@ -82,6 +84,7 @@ type explorer struct {
 	states  int
 	result  *Result
 	seen    map[string]bool // ends
+	crowded int             // states of crowds that have been expanded
 
 	path  []*node
 	stack []*node // of states with a component that is not known yet
@@ -133,7 +136,7 @@ func (x *explorer) expand(n *node) {
 	if n.st.crash != nil && !n.st.failed {
 		x.result.Crashes = append(x.result.Crashes, *n.st.crash)
 	}
-	for _, mv := range x.m.listMoves(n.st) {
+	for _, mv := range x.movesOf(n.st) {
 		next := n.st.copyState()
 		next.ready = nil
 		if mv.do(next, mv.g) {
@@ -144,6 +147,22 @@ func (x *explorer) expand(n *node) {
 	}
 	n.leaks = x.m.truncated || n.st.over
 	x.result.Cut = x.result.Cut || x.m.truncated
+}
+
+// movesOf lists the moves by which the state goes on. A crowd goes on by one of them, so that the scope comes to one of
+// its ends, and not at all once crowds have taken many steps.
+func (x *explorer) movesOf(st *state) []move {
+	moves := x.m.listMoves(st)
+	if !st.isCrowd() || len(moves) == 0 {
+		return moves
+	}
+	x.crowded++
+	x.m.truncated = x.m.truncated || len(moves) > 1
+	if x.crowded > knowledge.StatesOfCrowd {
+		x.m.truncated = true
+		return nil
+	}
+	return moves[:1]
 }
 
 // advance takes the next step from the innermost state of the path, or leaves it.

@@ -15,8 +15,9 @@ import (
 // reported from which something left out could lead on.
 const (
 	maxDepth      = 12     // calls within each other
-	maxGoroutines = 9      // with the first one
-	maxAlike      = 12     // objects that one instruction makes and that are in use
+	maxGoroutines = 9      // with the first one; more of them, a crowd, go one way only
+	maxCrowd      = 128    // goroutines in a crowd
+	maxAlike      = 12     // objects that one instruction makes and that are in use, except in a crowd
 	maxElements   = 2      // of a list of unknown length
 	maxForks      = 3      // decisions at one branch of a call
 	maxLength     = 64     // of slices and maps of known size

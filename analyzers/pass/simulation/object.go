@@ -281,7 +281,7 @@ func (m *machine) makeObject(st *state, at any, g int, o *object) value {
 			st.forgetAccesses(id)
 			return value{kind: address, n: id}
 		}
-		if n == maxAlike {
+		if n == maxAlike && !st.isCrowd() || n == maxCrowd {
 			m.truncated = true
 			return value{}
 		}

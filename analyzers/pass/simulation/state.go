@@ -104,6 +104,9 @@ func (st *state) copyState() *state {
 	return &c
 }
 
+// isCrowd reports whether more goroutines have been started than are followed through all interleavings.
+func (st *state) isCrowd() bool { return len(st.gs) > maxGoroutines }
+
 // editGoroutine returns goroutine g for changes.
 func (st *state) editGoroutine(g int) *goroutine {
 	if p := st.gs[g]; p.stamp != st.stamp {
