@@ -99,16 +99,18 @@ func TestRecordSurvivesKills(t *testing.T) {
 		// A process of the campaign starts once the one before it was recorded.
 		already := started()
 		cmd, stderr, _ := start()
-		drained := make(chan struct{})
-		go func() { io.Copy(io.Discard, stderr); close(drained) }()
-		for limit := time.Now().Add(2 * time.Minute); started() < already+3; time.Sleep(time.Millisecond) {
-			if time.Now().After(limit) {
-				t.Fatal("the campaign started no process within two minutes")
+		said := make(chan []byte, 1)
+		go func() { text, _ := io.ReadAll(stderr); said <- text }()
+		for started() < already+3 {
+			select {
+			case text := <-said:
+				t.Fatalf("kill %d: the campaign ended before it had started three processes:\n%s", i+1, text)
+			case <-time.After(time.Millisecond):
 			}
 		}
 		time.Sleep(time.Duration(rand.IntN(100)) * time.Millisecond)
 		cmd.Process.Kill()
-		<-drained
+		<-said
 		cmd.Wait()
 		after := processesIn(t, file)
 		for name, ended := range before {
