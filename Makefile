@@ -22,11 +22,11 @@ TIMEOUT = 20m
 # The race detector needs cgo and a C compiler; without them the same tests
 # run, only not under -race. A program under it sleeps for a second before it
 # ends; a tenth is enough for goroutines that are still at work. Collecting garbage half as often takes a tenth off the
-# processor time, for 4 % of memory. go vet is a part of lint. Each check's own fixtures are analysed without the race
-# detector, as the package starts no goroutine and loads the standard library's source, for which the race detector
-# needs five times as long: what runs the checks at the same time (resident, the language server, the driver) is under
-# it, and so is everything in make long.
-FIXTURES = /analyzers/([a-z]*|pass/[a-z]*|internal/knowledge)$$
+# processor time, for 4 % of memory. go vet is a part of lint. Fixtures of checks and of patches are analysed without the
+# race detector, as these packages start no goroutine and load the standard library's source, for which the race
+# detector needs five times as long: what runs them at the same time (resident, the language server, the driver) is
+# under it, and so is everything in make long.
+FIXTURES = /(analyzers/([a-z]*|pass/[a-z]*|internal/knowledge)|patchgen(/.*)?|pointsto)$$
 RACED = /analyzers/(inprocess|registry|resident)$$
 unit: clients ## the tests alone, under -race where there is a C compiler
 	@if [ "$$($(GO) env CGO_ENABLED)" = 1 ] && command -v "$$($(GO) env CC)" >/dev/null; then \
