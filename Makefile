@@ -24,8 +24,8 @@ TIMEOUT = 20m
 # ends; a tenth is enough for goroutines that are still at work. Collecting garbage half as often takes a tenth off the
 # processor time, for 4 % of memory. go vet is a part of lint. Fixtures of checks and of patches are analysed without the
 # race detector, as these packages start no goroutine and load the standard library's source, for which the race
-# detector needs five times as long: what runs them at the same time (resident, the language server, the driver) is
-# under it, and so is everything in make long.
+# detector needs several times as long. The packages that run them at the same time (resident, the language server, the
+# driver) are under it, and all are in make long.
 FIXTURES = /(analyzers/([a-z]*|pass/[a-z]*|internal/knowledge)|patchgen(/.*)?|pointsto)$$
 RACED = /analyzers/(inprocess|registry|resident)$$
 unit: clients ## the tests alone, under -race where there is a C compiler
@@ -43,9 +43,8 @@ unit: clients ## the tests alone, under -race where there is a C compiler
 	echo "$(GO) test -vet=off, $$(echo "$$plain" | wc -w) packages" && { [ -z "$$plain" ] || $(GO) test -vet=off $$plain; } && \
 	{ [ -z "$$race" ] || $(GO) test -vet=off -run '^Test(Growth|Pairs|Excuses)$$' ./analyzers/registry; }
 
-# Tests that ask for INTERLOCK_TEST_LONG have a smaller sample in make unit, which ends within a quarter of an hour on two
-# cores: fewer kills, runs and programs, no scripts of side paths, and not the programs of others that read what
-# Interlock writes.
+# Tests that ask for INTERLOCK_TEST_LONG have a smaller sample in make unit: fewer kills, runs and programs, no scripts of
+# side paths, and not the programs of others that read Interlock's output.
 long: ## the tests of make unit, with those whole that make unit samples: before a release
 	INTERLOCK_TEST_LONG=1 $(MAKE) unit TIMEOUT=60m
 

@@ -76,6 +76,11 @@ func init() {
 		"log.Fatalf":                endTest,
 		"log.Fatalln":               endTest,
 	}
+	for name := range models {
+		if typ, method, ok := strings.Cut(name, ")."); ok && strings.HasPrefix(typ, "(*sync.") {
+			methodsOfLocks[method] = true
+		}
+	}
 	for name, f := range entries {
 		models["(*sync.Map)."+name] = onEntry(f)
 	}

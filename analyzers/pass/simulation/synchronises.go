@@ -9,7 +9,7 @@ import (
 	"github.com/interlock-go/interlock/analyzers/pass/ir"
 )
 
-// Synchronises reports whether fn itself, and not what it calls, has an operation that starts a goroutine, waits, or
+// Synchronises reports whether fn itself, without its callees, has an operation that starts a goroutine, waits, or
 // wakes one that waits. A method that is called by an interface may be that of a lock.
 func Synchronises(fn *ssa.Function) bool {
 	for instr := range ir.Instructions(fn) {
@@ -18,10 +18,6 @@ func Synchronises(fn *ssa.Function) bool {
 			return true
 		case *ssa.UnOp:
 			if instr.Op == token.ARROW {
-				return true
-			}
-		case *ssa.Range:
-			if _, ok := instr.X.Type().Underlying().(*types.Chan); ok {
 				return true
 			}
 		case ssa.CallInstruction:
@@ -33,9 +29,8 @@ func Synchronises(fn *ssa.Function) bool {
 	return false
 }
 
-// methodsOfLocks are the methods by which somebody waits in a variable of package sync, or wakes who does.
-var methodsOfLocks = map[string]bool{"Lock": true, "RLock": true, "Unlock": true, "RUnlock": true, "TryLock": true,
-	"TryRLock": true, "Add": true, "Done": true, "Go": true, "Wait": true, "Signal": true, "Broadcast": true, "Do": true}
+// methodsOfLocks are the names of the methods of locks, groups and the like that have a model; see init.
+var methodsOfLocks = map[string]bool{}
 
 func synchronisesBy(call *ssa.CallCommon) bool {
 	if b, ok := call.Value.(*ssa.Builtin); ok {

@@ -1,5 +1,5 @@
-// Package guard runs a command, and finds what it has changed that its command line does not name as an output. The
-// scripts of cmd/interlock start it in place of interlock.
+// Package guard runs a command, and finds the files that it has changed although its command line names them as no
+// output. The scripts of cmd/interlock start it in place of interlock.
 package guard
 
 import (
@@ -20,8 +20,8 @@ import (
 // ExitTouched is an exit code that no command of interlock has.
 const ExitTouched = 99
 
-// Run runs the binary and returns its exit code, or ExitTouched and what is
-// wrong if it has changed what it may not change below work.
+// Run runs the binary and returns its exit code, or ExitTouched and a sentence
+// for each name below work that it may not change and has changed.
 func Run(binary, work string, args []string) (code int, faults []string) {
 	before, err := ReadTree(work)
 	if err != nil {
@@ -56,7 +56,7 @@ func Run(binary, work string, args []string) (code int, faults []string) {
 // Tree holds everything below a folder except .tmp, by absolute path.
 type Tree map[string]entry
 
-// entry is a file of a tree: its kind and permissions, and what it holds.
+// entry is a file of a tree: its kind, permissions and content.
 type entry struct {
 	mode    fs.FileMode
 	content string // checksum of a regular file, target of a link

@@ -46,7 +46,7 @@ func Verbose(list []string) (n int) {
 	return n
 }
 
-// Own gives each goroutine a variable of its own.
+// Own declares a variable in each goroutine.
 func Own(keys []string) {
 	each := 5
 	var wg sync.WaitGroup

@@ -25,7 +25,7 @@ func (p *Pool) Stop() {
 		return
 	}
 	p.once.Do(func() { close(p.quit) })
-	close(p.jobs) // want `Pool.jobs may be closed twice: Two calls of .*Stop may both find Pool.quit open and both close it`
+	close(p.jobs) // want `Pool.jobs may be closed twice: Two calls of .*Stop may both find Pool.quit open`
 }
 
 func (p *Pool) StopAtOnce() {

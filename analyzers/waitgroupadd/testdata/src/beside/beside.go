@@ -23,7 +23,7 @@ func (j *Jobs) Go(f func()) {
 
 func (j *Jobs) Close() { j.wg.Wait() }
 
-// Counted counts what is in flight.
+// Counted counts the requests in flight.
 type Counted struct {
 	mu   sync.RWMutex
 	wg   sync.WaitGroup
@@ -71,7 +71,7 @@ func (g *Guarded) Close() {
 	g.wg.Wait()
 }
 
-// Group hands the rule on to its user, who calls Wait as that of a WaitGroup.
+// Group is a WaitGroup to its callers: Wait has the same rule.
 type Group struct {
 	mu sync.Mutex
 	wg sync.WaitGroup
