@@ -4,8 +4,8 @@ import (
 	"go/ast"
 	"go/token"
 	"go/types"
-	"strings"
 
+	"github.com/interlock-go/interlock/analyzers/syncapi"
 	"github.com/interlock-go/interlock/atomicsets/plan"
 )
 
@@ -81,12 +81,13 @@ func (w *walker) atomic(e *ast.CallExpr, deferred bool) {
 	if !ok {
 		return
 	}
-	fn, ok := w.info.Uses[fun.Sel].(*types.Func)
-	if !ok || fn.Pkg() == nil || fn.Pkg().Path() != "sync/atomic" {
+	fn, _ := w.info.Uses[fun.Sel].(*types.Func)
+	operation := syncapi.Atomic(fn)
+	if operation == "" {
 		return
 	}
 	mode := plan.AtomicWrite
-	if strings.HasPrefix(fn.Name(), "Load") {
+	if operation == "Load" {
 		mode = plan.AtomicRead
 	}
 	sel := w.info.Selections[fun]

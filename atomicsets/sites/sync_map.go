@@ -4,6 +4,7 @@ import (
 	"go/ast"
 	"go/types"
 
+	"github.com/interlock-go/interlock/analyzers/syncapi"
 	"github.com/interlock-go/interlock/atomicsets/plan"
 )
 
@@ -43,5 +44,5 @@ func (w *walker) syncMap(e *ast.CallExpr, deferred bool) {
 // isSyncMap reports whether t is sync.Map, or a pointer to it.
 func isSyncMap(t types.Type) bool {
 	n := namedOf(t)
-	return n != nil && n.Obj().Name() == "Map" && n.Obj().Pkg() != nil && n.Obj().Pkg().Path() == "sync"
+	return n != nil && syncapi.Type(n) == "sync.Map"
 }

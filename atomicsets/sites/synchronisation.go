@@ -6,6 +6,7 @@ import (
 	"go/types"
 	"strings"
 
+	"github.com/interlock-go/interlock/analyzers/syncapi"
 	"github.com/interlock-go/interlock/atomicsets/plan"
 )
 
@@ -112,5 +113,5 @@ func anyPointer(sel *types.Selection) bool {
 
 func isWaitGroup(t types.Type) bool {
 	n := namedOf(t)
-	return n != nil && n.Obj().Name() == "WaitGroup" && n.Obj().Pkg() != nil && n.Obj().Pkg().Path() == "sync"
+	return n != nil && syncapi.Type(n) == "sync.WaitGroup"
 }

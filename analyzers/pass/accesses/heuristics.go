@@ -11,6 +11,7 @@ import (
 	"github.com/interlock-go/interlock/analyzers/pass/callgraph"
 	"github.com/interlock-go/interlock/analyzers/pass/ir"
 	"github.com/interlock-go/interlock/analyzers/pass/lockset"
+	"github.com/interlock-go/interlock/analyzers/syncapi"
 )
 
 // AnyCaller reports whether a stands in a function that importing packages call, on the
@@ -106,13 +107,5 @@ func synchronises(t types.Type) bool {
 	if lockset.IsLock(t) {
 		return true
 	}
-	n, ok := ir.Named(t)
-	if !ok || n.Obj().Pkg() == nil {
-		return false
-	}
-	switch n.Obj().Pkg().Path() {
-	case "sync", "sync/atomic":
-		return true
-	}
-	return false
+	return syncapi.Type(ir.Pointee(t)) != ""
 }

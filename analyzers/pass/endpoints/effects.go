@@ -18,6 +18,7 @@ import (
 	"github.com/interlock-go/interlock/analyzers/pass/ir"
 	"github.com/interlock-go/interlock/analyzers/pass/lockset"
 	"github.com/interlock-go/interlock/analyzers/pass/ownership"
+	"github.com/interlock-go/interlock/analyzers/syncapi"
 )
 
 // Where the object of an [Effect] comes from, if not from a parameter.
@@ -386,9 +387,7 @@ func (c *checker) mutableInside(f *types.Var) bool {
 	case *types.Map:
 		return f.Exported() || c.entriesChange(f)
 	}
-	n, ok := types.Unalias(f.Type()).(*types.Named)
-	isAtomic := ok && n.Obj().Pkg() != nil && n.Obj().Pkg().Path() == "sync/atomic"
-	return isAtomic || lockset.IsLock(f.Type())
+	return strings.HasPrefix(syncapi.Type(f.Type()), "atomic.") || lockset.IsLock(f.Type())
 }
 
 // entriesChange reports whether the map in field f changes once others can

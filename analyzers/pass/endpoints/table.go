@@ -3,7 +3,6 @@ package endpoints
 import (
 	"go/token"
 	"slices"
-	"strings"
 
 	"golang.org/x/tools/go/ssa"
 
@@ -288,8 +287,7 @@ func isDrawnNumber(v ssa.Value) bool {
 		_, constant := v.Y.(*ssa.Const)
 		return constant && (v.Op == token.ADD || v.Op == token.SUB) && isDrawnNumber(v.X)
 	case *ssa.Call:
-		fn := v.Call.StaticCallee()
-		if fn == nil || ir.PackagePath(fn) != "sync/atomic" || !strings.HasPrefix(fn.Name(), "Add") {
+		if ir.Atomic(&v.Call) != "Add" {
 			return false
 		}
 		by, constant := v.Call.Args[len(v.Call.Args)-1].(*ssa.Const)

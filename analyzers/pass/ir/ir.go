@@ -16,6 +16,7 @@ import (
 	"golang.org/x/tools/go/ssa"
 
 	"github.com/interlock-go/interlock/analyzers/pass/scope"
+	"github.com/interlock-go/interlock/analyzers/syncapi"
 )
 
 // Analyzer builds the [Program] of a package.
@@ -242,6 +243,17 @@ func Named(t types.Type) (named *types.Named, ok bool) {
 	}
 	named, ok = t.(*types.Named)
 	return named, ok
+}
+
+// Atomic returns the operation of package sync/atomic that the call carries out, as [syncapi.Atomic] names it; "" for
+// others, and for dynamic calls.
+func Atomic(call *ssa.CallCommon) string {
+	fn := call.StaticCallee()
+	if fn == nil {
+		return ""
+	}
+	obj, _ := fn.Object().(*types.Func)
+	return syncapi.Atomic(obj)
 }
 
 // IsBool reports whether t is a boolean type.

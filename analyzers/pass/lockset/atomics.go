@@ -2,7 +2,6 @@ package lockset
 
 import (
 	"go/token"
-	"strings"
 
 	"golang.org/x/tools/go/ssa"
 
@@ -61,12 +60,9 @@ func isGiveUp(call *ssa.Call) bool {
 	return ok && len(args) == 1 && isFlagClear(args[0])
 }
 
-// atomicArgs returns the arguments after the address of an operation of
-// sync/atomic with a name that begins so.
+// atomicArgs returns the arguments after the address of that operation of sync/atomic.
 func atomicArgs(call *ssa.Call, name string) ([]ssa.Value, bool) {
-	fn := call.Call.StaticCallee()
-	if fn == nil || fn.Object() == nil || fn.Object().Pkg() == nil || fn.Object().Pkg().Path() != "sync/atomic" ||
-		!strings.HasPrefix(fn.Name(), name) || len(call.Call.Args) == 0 {
+	if ir.Atomic(&call.Call) != name || len(call.Call.Args) == 0 {
 		return nil, false
 	}
 	return call.Call.Args[1:], true
@@ -172,9 +168,8 @@ func flagClass(v ssa.Value) string {
 // flagCall recognises an operation on an atomic that a flag which is a lock allows: trylock, unlock, or 0 for a look at
 // it. Whether the lock is acquired, the result says: it is equal to won.
 func flagCall(call *ssa.CallCommon) (o kind, won, ok bool) {
-	fn := ir.Origin(call.StaticCallee())
-	if fn == nil || fn.Object() == nil || fn.Object().Pkg() == nil || fn.Object().Pkg().Path() != "sync/atomic" ||
-		len(call.Args) == 0 {
+	operation := ir.Atomic(call)
+	if operation == "" || len(call.Args) == 0 {
 		return 0, false, false
 	}
 	args := call.Args[1:]
@@ -184,18 +179,14 @@ func flagCall(call *ssa.CallCommon) (o kind, won, ok bool) {
 	case len(args) == 2 && isFlagClear(args[0]) && isFlagSet(args[1]): // CompareAndSwap(false, true)
 		return trylock, true, true
 	case len(args) == 2 && isFlagSet(args[0]) && isFlagClear(args[1]),
-		len(args) == 1 && isFlagClear(args[0]) && isStore(fn):
+		len(args) == 1 && isFlagClear(args[0]) && operation == "Store":
 		return unlock, false, true
-	case len(args) == 1 && isFlagSet(args[0]) && isSwap(fn) && ir.IsBool(call.Signature().Results().At(0).Type()):
+	case len(args) == 1 && isFlagSet(args[0]) && operation == "Swap" && ir.IsBool(call.Signature().Results().At(0).Type()):
 		// Swap(true)
 		return trylock, false, true
 	}
 	return 0, false, false
 }
-
-func isStore(fn *ssa.Function) bool { return strings.HasPrefix(fn.Name(), "Store") }
-
-func isSwap(fn *ssa.Function) bool { return strings.HasPrefix(fn.Name(), "Swap") }
 
 // flagOp returns the operation on a flag that is a lock; won is the result by which one acquires it.
 func (r *Result) flagOp(call *ssa.CallCommon) (o op, won, ok bool) {

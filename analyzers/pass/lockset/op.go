@@ -9,6 +9,7 @@ import (
 	"github.com/interlock-go/interlock/analyzers/internal/knowledge"
 	"github.com/interlock-go/interlock/analyzers/pass/accesspath"
 	"github.com/interlock-go/interlock/analyzers/pass/ir"
+	"github.com/interlock-go/interlock/analyzers/syncapi"
 )
 
 // kind of an operation on a lock.
@@ -84,11 +85,8 @@ func holdsLock(t types.Type, depth int) bool {
 	if depth > knowledge.NestedStructs {
 		return false
 	}
-	if n, ok := types.Unalias(t).(*types.Named); ok && n.Obj().Pkg() != nil {
-		switch n.Obj().Pkg().Path() {
-		case "sync", "sync/atomic":
-			return true
-		}
+	if syncapi.Type(t) != "" {
+		return true
 	}
 	st, ok := t.Underlying().(*types.Struct)
 	if !ok {

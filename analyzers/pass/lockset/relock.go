@@ -9,6 +9,7 @@ import (
 	"github.com/interlock-go/interlock/analyzers/pass/accesspath"
 	"github.com/interlock-go/interlock/analyzers/pass/callgraph"
 	"github.com/interlock-go/interlock/analyzers/pass/ir"
+	"github.com/interlock-go/interlock/analyzers/pass/order"
 )
 
 // Relock is a lock that a function waits for while it holds it: package sync's
@@ -194,7 +195,7 @@ func startsCondWait(fn *ssa.Function) bool {
 func waitsForCond(fn *ssa.Function) bool {
 	for instr := range ir.Instructions(fn) {
 		if call, isCall := instr.(*ssa.Call); isCall {
-			if callee := call.Call.StaticCallee(); callee != nil && callee.String() == "(*sync.Cond).Wait" {
+			if order.May(call, order.Await) {
 				return true
 			}
 		}

@@ -14,13 +14,13 @@ import (
 	"go/token"
 	"go/types"
 	"slices"
-	"strings"
 
 	"golang.org/x/tools/go/ssa"
 
 	"github.com/interlock-go/interlock/analyzers/pass/callgraph"
 	"github.com/interlock-go/interlock/analyzers/pass/excuse"
 	"github.com/interlock-go/interlock/analyzers/pass/ir"
+	"github.com/interlock-go/interlock/analyzers/syncapi"
 )
 
 // Op is an operation that an instruction carries out.
@@ -135,8 +135,8 @@ func opOfCall(call *ssa.CallCommon) (o Op) {
 			o.Kind = k
 		}
 	case "sync/atomic":
-		if o.On != nil && !isBound {
-			o.Kind = kindOfAtomic(fn.Name())
+		if obj, _ := fn.Object().(*types.Func); o.On != nil && !isBound {
+			o.Kind = atomics[syncapi.Atomic(obj)]
 		}
 	}
 	if o.Kind&(Add|Store) != 0 && len(args) > 1 {
@@ -145,13 +145,8 @@ func opOfCall(call *ssa.CallCommon) (o Op) {
 	return o
 }
 
-// kindOfAtomic returns the kind of a function or method of package sync/atomic.
-func kindOfAtomic(name string) Kind {
-	switch {
-	case strings.HasPrefix(name, "Load"):
-		return Load
-	case strings.HasPrefix(name, "Store"):
-		return Store
-	}
-	return Update
+// atomics has the kinds of the operations of package sync/atomic.
+var atomics = map[string]Kind{
+	"Load": Load, "Store": Store,
+	"Add": Update, "Swap": Update, "CompareAndSwap": Update, "And": Update, "Or": Update,
 }

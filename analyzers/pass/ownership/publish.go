@@ -2,6 +2,7 @@ package ownership
 
 import (
 	"go/types"
+	"slices"
 
 	"golang.org/x/tools/go/ssa"
 
@@ -9,6 +10,7 @@ import (
 	"github.com/interlock-go/interlock/analyzers/pass/accesspath"
 	"github.com/interlock-go/interlock/analyzers/pass/callgraph"
 	"github.com/interlock-go/interlock/analyzers/pass/ir"
+	"github.com/interlock-go/interlock/analyzers/syncapi"
 )
 
 // publication is an instruction after which others may reach an object.
@@ -407,17 +409,12 @@ func (r *Result) importedLeak(fn *ssa.Function, i int) Level {
 func keepsPrivate(fn *ssa.Function) bool {
 	recv := fn.Signature.Recv()
 	if recv == nil {
-		return fn.Pkg != nil && fn.Pkg.Pkg.Path() == "sync/atomic" && fn.Name()[0] != 'S' && fn.Name()[0] != 'C'
+		obj, _ := fn.Object().(*types.Func)
+		return slices.Contains([]string{"Load", "Add", "And", "Or"}, syncapi.Atomic(obj))
 	}
-	named, ok := ir.Named(recv.Type())
-	if !ok || named.Obj().Pkg() == nil {
+	switch name := syncapi.Type(ir.Pointee(recv.Type())); name {
+	case "", "atomic.Value", "atomic.Pointer", "sync.Pool", "sync.Map":
 		return false
 	}
-	switch named.Obj().Pkg().Path() {
-	case "sync/atomic":
-		return named.Obj().Name() != "Value" && named.Obj().Name() != "Pointer"
-	case "sync":
-		return named.Obj().Name() != "Pool" && named.Obj().Name() != "Map"
-	}
-	return false
+	return true
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/interlock-go/interlock/analyzers/pass/callgraph"
 	"github.com/interlock-go/interlock/analyzers/pass/ir"
 	"github.com/interlock-go/interlock/analyzers/pass/order"
+	"github.com/interlock-go/interlock/analyzers/syncapi"
 )
 
 // polledSignals returns the signals that a helper waits for which is handed a condition and asks it until that holds:
@@ -63,8 +64,7 @@ func boundAtomic(v ssa.Value) ssa.Value {
 	if !ok || len(mk.Bindings) != 1 {
 		return nil
 	}
-	fn, ok := mk.Fn.(*ssa.Function).Object().(*types.Func)
-	if !ok || fn.Pkg() == nil || fn.Pkg().Path() != "sync/atomic" || fn.Name() != "Load" {
+	if fn, _ := mk.Fn.(*ssa.Function).Object().(*types.Func); syncapi.Atomic(fn) != "Load" {
 		return nil
 	}
 	return mk.Bindings[0]
@@ -99,19 +99,12 @@ func wonAtomic(b *ssa.BasicBlock) (claims []held) {
 			continue
 		}
 		call, ok := branch.Cond.(*ssa.Call)
-		if !ok || len(call.Call.Args) == 0 {
-			continue
-		}
-		if fn := ir.Origin(call.Call.StaticCallee()); fn != nil && isSwap(fn) {
+		if ok && ir.Atomic(&call.Call) == "CompareAndSwap" && len(call.Call.Args) > 0 {
 			s := signalOf(order.Stored, call.Call.Args[0])
 			claims = append(claims, held{path: s.path, class: classOf(s)})
 		}
 	}
 	return claims
-}
-
-func isSwap(fn *ssa.Function) bool {
-	return ir.PackagePath(fn) == "sync/atomic" && len(fn.Name()) >= 14 && fn.Name()[:14] == "CompareAndSwap"
 }
 
 // classOf returns the name of an atomic that is a field or package variable, as the class of a lock.

@@ -3,8 +3,11 @@ package simulation
 import (
 	"go/types"
 	"slices"
+	"strings"
 
 	"golang.org/x/tools/go/ssa"
+
+	"github.com/interlock-go/interlock/analyzers/syncapi"
 )
 
 // Kind is the kind of an operation that may wait, or that others wait for.
@@ -361,7 +364,7 @@ func (m *machine) locker(st *state, cond value) (lock value, ok bool) {
 	}
 	lock, typ := l.ref.vals[0], l.ref.at.(types.Type)
 	if ptr, ok := typ.(*types.Pointer); ok {
-		if named, ok := ptr.Elem().(*types.Named); ok && named.Obj().Pkg() != nil && named.Obj().Pkg().Path() == "sync" {
+		if strings.HasPrefix(syncapi.Type(ptr.Elem()), "sync.") {
 			return lock, lock.kind == address
 		}
 	}

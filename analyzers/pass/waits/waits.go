@@ -35,6 +35,7 @@ import (
 	"github.com/interlock-go/interlock/analyzers/pass/ir"
 	"github.com/interlock-go/interlock/analyzers/pass/lockset"
 	"github.com/interlock-go/interlock/analyzers/pass/simulation"
+	"github.com/interlock-go/interlock/analyzers/syncapi"
 )
 
 // Analyzer finds waits that nobody may end.
@@ -338,7 +339,7 @@ func makesShared(fn *ssa.Function) bool {
 
 // waitable reports whether somebody may wait in a variable of type t.
 func waitable(t types.Type, depth int) bool {
-	if n, ok := types.Unalias(t).(*types.Named); ok && n.Obj().Pkg() != nil && n.Obj().Pkg().Path() == "sync" {
+	if strings.HasPrefix(syncapi.Type(t), "sync.") {
 		return true
 	}
 	if _, isChan := t.Underlying().(*types.Chan); isChan {

@@ -13,6 +13,7 @@ import (
 	"golang.org/x/tools/go/types/typeutil"
 
 	"github.com/interlock-go/interlock/analyzers/finding"
+	"github.com/interlock-go/interlock/analyzers/syncapi"
 )
 
 // File is one file.
@@ -30,8 +31,8 @@ type File struct {
 // atomicFunc names the function of sync/atomic that call calls; "" if none.
 func (file *File) atomicFunc(call *ast.CallExpr) string {
 	if sel, ok := ast.Unparen(call.Fun).(*ast.SelectorExpr); ok {
-		if f, ok := file.Package.Info.Uses[sel.Sel].(*types.Func); ok && f.Pkg() != nil && f.Pkg().Path() == "sync/atomic" &&
-			f.Signature().Recv() == nil {
+		f, _ := file.Package.Info.Uses[sel.Sel].(*types.Func)
+		if syncapi.Atomic(f) != "" && f.Signature().Recv() == nil {
 			return f.Name()
 		}
 	}

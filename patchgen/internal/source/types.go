@@ -4,6 +4,7 @@ import (
 	"go/types"
 
 	"github.com/interlock-go/interlock/analyzers/finding"
+	"github.com/interlock-go/interlock/analyzers/syncapi"
 )
 
 func isArray(t types.Type) bool {
@@ -36,9 +37,8 @@ func Lockable(t types.Type) bool {
 
 // IsMutex reports whether t is a sync.Mutex or sync.RWMutex, or a pointer to one.
 func IsMutex(t types.Type) bool {
-	n := Named(t)
-	return n != nil && n.Obj().Pkg() != nil && n.Obj().Pkg().Path() == "sync" &&
-		(n.Obj().Name() == "Mutex" || n.Obj().Name() == "RWMutex")
+	name := syncapi.Type(deref(types.Unalias(t)))
+	return name == "sync.Mutex" || name == "sync.RWMutex"
 }
 
 // HasRLock reports whether t is a lock with a read side.
@@ -99,8 +99,7 @@ func HoldsLock(t types.Type, seen map[types.Type]bool) bool {
 	if _, isInterface := t.Underlying().(*types.Interface); !isInterface && Lockable(t) {
 		return true
 	}
-	if n := Named(t); n != nil && n.Obj().Pkg() != nil && (n.Obj().Pkg().Path() == "sync" ||
-		n.Obj().Pkg().Path() == "sync/atomic") {
+	if syncapi.Type(t) != "" {
 		return true
 	}
 	st, ok := t.Underlying().(*types.Struct)

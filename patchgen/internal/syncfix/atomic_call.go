@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/interlock-go/interlock/analyzers/finding"
+	"github.com/interlock-go/interlock/analyzers/syncapi"
 	"github.com/interlock-go/interlock/patchgen/internal/source"
 	"github.com/interlock-go/interlock/patchgen/internal/strategy"
 )
@@ -145,7 +146,7 @@ func (p *Problem) atomicAt(pos finding.Position, kind string) (*atomicCall, erro
 			continue
 		}
 		fn, ok := at.file.Package.Info.Uses[fun.Sel].(*types.Func)
-		if !ok || fn.Pkg() == nil || fn.Pkg().Path() != "sync/atomic" || !strings.HasPrefix(fn.Name(), kind) {
+		if !ok || syncapi.Atomic(fn) != kind {
 			continue
 		}
 		a := &atomicCall{file: at.file, call: call, at: call, target: fun.X, args: call.Args}

@@ -11,6 +11,7 @@ import (
 	"github.com/interlock-go/interlock/analyzers/finding"
 	"github.com/interlock-go/interlock/analyzers/pass/lockset"
 	"github.com/interlock-go/interlock/analyzers/pass/ownership"
+	"github.com/interlock-go/interlock/analyzers/syncapi"
 	"github.com/interlock-go/interlock/patchgen/internal/session"
 )
 
@@ -72,10 +73,8 @@ func keepsStill(t types.Type, depth int) bool {
 	if t == nil || depth > maxLevel {
 		return false
 	}
-	if n, ok := types.Unalias(t).(*types.Named); ok && n.Obj().Pkg() != nil {
-		if path := n.Obj().Pkg().Path(); path == "sync" || path == "sync/atomic" {
-			return !types.IsInterface(n)
-		}
+	if syncapi.Type(t) != "" {
+		return !types.IsInterface(t)
 	}
 	switch u := t.Underlying().(type) {
 	case *types.Array:

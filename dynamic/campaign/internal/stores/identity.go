@@ -1,6 +1,10 @@
 package stores
 
-import "go/types"
+import (
+	"go/types"
+
+	"github.com/interlock-go/interlock/analyzers/syncapi"
+)
 
 // isMeetingPlace reports whether goroutines meet at values of the type, so that two goroutines that have different ones
 // miss each other: a pointer to a WaitGroup or Cond, or to a lock with nothing beside it that it could guard:
@@ -36,8 +40,7 @@ func isLock(of types.Type) bool { return isNamed(of, "Mutex") || isNamed(of, "RW
 
 // isSync reports whether the type is declared in package sync or below it.
 func isSync(of types.Type) bool {
-	n, ok := types.Unalias(of).(*types.Named)
-	return ok && n.Obj().Pkg() != nil && (n.Obj().Pkg().Path() == "sync" || n.Obj().Pkg().Path() == "sync/atomic")
+	return syncapi.Type(of) != ""
 }
 
 // isNamed reports whether of is the type of package sync with the name, or a pointer to it.
@@ -45,6 +48,5 @@ func isNamed(of types.Type, name string) bool {
 	if p, ok := of.Underlying().(*types.Pointer); ok {
 		of = p.Elem()
 	}
-	n, ok := types.Unalias(of).(*types.Named)
-	return ok && n.Obj().Pkg() != nil && n.Obj().Pkg().Path() == "sync" && n.Obj().Name() == name
+	return syncapi.Type(of) == "sync."+name
 }

@@ -5,8 +5,8 @@ import (
 	"go/token"
 	"go/types"
 	"path/filepath"
-	"strings"
 
+	"github.com/interlock-go/interlock/analyzers/syncapi"
 	"github.com/interlock-go/interlock/atomicsets/plan"
 	"github.com/interlock-go/interlock/atomicsets/sites"
 )
@@ -106,8 +106,8 @@ func storeOfCall(p *sites.Package, call *ast.CallExpr) store {
 		case f == nil || f.Pkg() == nil:
 		case f.Pkg().Path() == "sync":
 			return storeInSyncMap(p, f, call)
-		case f.Pkg().Path() != "sync/atomic":
-		case strings.HasPrefix(f.Name(), "Store") && len(call.Args) > 0:
+		case syncapi.Atomic(f) == "":
+		case syncapi.Atomic(f) == "Store" && len(call.Args) > 0:
 			v := call.Args[len(call.Args)-1]
 			return store{replacement, p.Info.TypeOf(v), isConstant(p, v), isAddition(p, v)}
 		default:
