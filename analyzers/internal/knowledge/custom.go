@@ -3,6 +3,7 @@ package knowledge
 import (
 	"regexp"
 	"strings"
+	"sync"
 )
 
 // The customs of this file were met in the modules of the labelled findings
@@ -10,38 +11,39 @@ import (
 // Each of them makes fewer findings, at the price of missing a bug behind a name or
 // a comment that is wrong.
 
-// compileAny compiles a pattern that matches where one of the parts does.
-func compileAny(flags string, parts ...string) *regexp.Regexp {
-	return regexp.MustCompile(flags + strings.Join(parts, "|"))
+// anyOf returns a pattern that matches where one of the parts does. It is compiled when it is first used: the go command
+// starts a process for each package, and most processes use none.
+func anyOf(flags string, parts ...string) func() *regexp.Regexp {
+	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(flags + strings.Join(parts, "|")) })
 }
 
-var startsUp = regexp.MustCompile(`^(?i:New|Init|Setup|Ensure|Open|Start|Serve|Listen|Connect|Dial|Bootstrap|` +
+var startsUp = anyOf("", `^(?i:New|Init|Setup|Ensure|Open|Start|Serve|Listen|Connect|Dial|Bootstrap|`+
 	`Attach|Reattach)`)
 
 // StartsUp reports whether a function of this name brings an object into service, once for each.
-func StartsUp(name string) bool { return startsUp.MatchString(name) }
+func StartsUp(name string) bool { return startsUp().MatchString(name) }
 
 // RunsOnce reports whether a function of this name is the life of its object, and so is called once for each.
 func RunsOnce(name string) bool { return name == "Run" || name == "Main" || name == "Loop" }
 
-var handsOut = regexp.MustCompile(`^(?i:Acquire|Borrow|Checkout|Take|Pop|Dequeue|Accept|Dial|Open|New|Make|Create|` +
+var handsOut = anyOf("", `^(?i:Acquire|Borrow|Checkout|Take|Pop|Dequeue|Accept|Dial|Open|New|Make|Create|`+
 	`Clone|Copy)`)
 
 // HandsOut reports whether the result of a function of this name belongs to its caller alone.
-func HandsOut(name string) bool { return handsOut.MatchString(name) }
+func HandsOut(name string) bool { return handsOut().MatchString(name) }
 
-var lifeCycle = regexp.MustCompile(`^(New|Init|Setup|Set|With|Add|Use|Register|Configure|Open|Load|` +
+var lifeCycle = anyOf("", `^(New|Init|Setup|Set|With|Add|Use|Register|Configure|Open|Load|`+
 	`Start|Run|Serve|Listen|Close|Stop|Shutdown|Reset|Default|Unmarshal|Decode|Parse|Validate|Apply|Build)`)
 
 // LifeCycle reports whether a function of this name sets an object up or takes
 // it down: it is the custom to call it while nobody else uses the object.
-func LifeCycle(name string) bool { return lifeCycle.MatchString(name) }
+func LifeCycle(name string) bool { return lifeCycle().MatchString(name) }
 
-var takesDown = regexp.MustCompile(`^(?i:Close|Stop|Shutdown|Release|Finish|Destroy|Dispose|Terminate|` +
+var takesDown = anyOf("", `^(?i:Close|Stop|Shutdown|Release|Finish|Destroy|Dispose|Terminate|`+
 	`Cancel|Kill|Quit|Exit)`)
 
 // TakesDown reports whether a function of this name ends the service of an object, which others may still use.
-func TakesDown(name string) bool { return takesDown.MatchString(name) }
+func TakesDown(name string) bool { return takesDown().MatchString(name) }
 
 // IsOption reports whether a function of this name is an option: it is handed to a constructor, and not called.
 func IsOption(name string) bool { return strings.HasPrefix(name, "With") }
@@ -64,11 +66,11 @@ func CalledToPrint(name string) bool {
 	return name == "String" || name == "GoString" || name == "Format"
 }
 
-var mayReturnLocked = regexp.MustCompile(`(?i)lock|acquire|begin|enter|hold|freeze|pause`)
+var mayReturnLocked = anyOf("", `(?i)lock|acquire|begin|enter|hold|freeze|pause`)
 
 // MayReturnLocked reports whether a function of this name is meant to return
 // with a lock held.
-func MayReturnLocked(name string) bool { return mayReturnLocked.MatchString(name) }
+func MayReturnLocked(name string) bool { return mayReturnLocked().MatchString(name) }
 
 // NameWantsLock reports whether a function of this name expects its caller to
 // hold a lock, or to do without.
@@ -76,7 +78,7 @@ func NameWantsLock(name string) bool {
 	return strings.HasSuffix(name, "Locked") || strings.HasSuffix(name, "NoLock") || strings.HasSuffix(name, "Unsafe")
 }
 
-var wantsLock = compileAny(`(?i)`,
+var wantsLock = anyOf(`(?i)`,
 	`\b(\w*lock|mutex|mu)\b[^.]*\b(held|hold|holds|holding|taken|locked)\b`,
 	`\b(hold|holds|holding|under|with)\b[^.]*\b(\w*lock|mutex|mu)\b`,
 )
@@ -84,7 +86,7 @@ var wantsLock = compileAny(`(?i)`,
 // CommentWantsLock reports whether the comment of a function, its lines
 // joined, says such as "Lock should be held on entry", "the caller must hold mu"
 // or "called with the lock held".
-func CommentWantsLock(text string) bool { return wantsLock.MatchString(text) }
+func CommentWantsLock(text string) bool { return wantsLock().MatchString(text) }
 
 // aLock is how comments name a lock; sentence is the text that may stand in between.
 const (
@@ -92,7 +94,7 @@ const (
 	sentence = `([^.]|\.\w)`
 )
 
-var needsNoLock = compileAny(`(?is)`,
+var needsNoLock = anyOf(`(?is)`,
 	`\b(don't|doesn't|do not|does not|not|no longer)\s+(need|require|necessary)\b`+sentence+`{0,30}\b`+aLock+`\b`,
 	`\bno\s+(need\s+(to|for)\s+(a\s+|the\s+)?)?`+aLock+
 		`\s*(is\s+|needed|required|necessary|here|as\b|since\b|because\b)`,
@@ -106,9 +108,9 @@ var needsNoLock = compileAny(`(?is)`,
 
 // CommentNeedsNoLock reports whether a comment says that no lock is needed, or
 // that a race is meant, or that something else comes first ("only valid after Start").
-func CommentNeedsNoLock(text string) bool { return needsNoLock.MatchString(text) }
+func CommentNeedsNoLock(text string) bool { return needsNoLock().MatchString(text) }
 
-var notConcurrent = compileAny(`(?is)`,
+var notConcurrent = anyOf(`(?is)`,
 	`\b(not|isn't|never|non)[ -](be )?((currently|itself) )?(go-?routine|thread|concurren)(cy)?-?\s*(safe|ly)?\b`,
 	`\bnot\s+safe\s+(for|to)\b[^.]{0,40}\b(concurren|goroutine|thread)`,
 	`\b(not|never)\s+be\s+(called|used|accessed)\s+(concurrently|from (multiple|several|different) goroutines)`,
@@ -120,9 +122,9 @@ var notConcurrent = compileAny(`(?is)`,
 
 // CommentForbidsConcurrency reports whether the comment of a type or function
 // forbids its use by several goroutines.
-func CommentForbidsConcurrency(text string) bool { return notConcurrent.MatchString(text) }
+func CommentForbidsConcurrency(text string) bool { return notConcurrent().MatchString(text) }
 
-var comesFirst = compileAny(`(?is)`,
+var comesFirst = anyOf(`(?is)`,
 	`\b(must|should|shall|may|can|has to|have to|needs? to|ought to|is to|meant to)\s+(only\s+)?`+
 		`be\s+(called|set|used|invoked|configured|made)\s+(only\s+)?`+
 		`(before|prior to|at most once|exactly once|just once|once\b([.,;]|\s+(and|at|during|before|on|when)\b|\s*$)|`+
@@ -134,9 +136,9 @@ var comesFirst = compileAny(`(?is)`,
 
 // CommentComesFirst reports whether the comment of a function says that it is called before others, or once:
 // "must be called before Run", "should be called once at start-up", "must not be called after Start".
-func CommentComesFirst(text string) bool { return comesFirst.MatchString(text) }
+func CommentComesFirst(text string) bool { return comesFirst().MatchString(text) }
 
-var onlyReads = compileAny("",
+var onlyReads = anyOf("",
 	`^(Print|Fprint|Sprint|Append|Log|Trace|Debug|Info|Notice|Warn|Error|Fatal|Panic|Assert|Require|Equal|NotEqual|`+
 		`Nil|NotNil|True|False|Len|Marshal|Encode|Format|String|Wrap|TypeOf|DeepEqual|Execute)`,
 	`(?i:(log|logf|debugf|infof|warnf|errorf|fatalf|tracef|printf|println))$`,
@@ -144,4 +146,4 @@ var onlyReads = compileAny("",
 
 // NameOnlyReads reports whether a function of this name reads the contents of its argument of type any, and
 // writes to none of them.
-func NameOnlyReads(name string) bool { return onlyReads.MatchString(name) }
+func NameOnlyReads(name string) bool { return onlyReads().MatchString(name) }

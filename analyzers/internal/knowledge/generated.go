@@ -32,7 +32,7 @@ var parts = []part{
 // source returns the text of the file.
 func (p part) source() ([]byte, error) {
 	answers := map[string]bool{}
-	for pkg, rows := range named {
+	for pkg, rows := range named() {
 		all := rows[""].is&p.property != 0
 		own := map[string]bool{}
 		for name, f := range rows {

@@ -5,6 +5,7 @@ import (
 	"path"
 	"slices"
 	"strings"
+	"sync"
 )
 
 // The functions of this file ask the table of library.
@@ -16,7 +17,7 @@ type facts struct {
 }
 
 // named is the table by package, then by a name as the rows have it; that of the package itself is "".
-var named = func() map[string]map[string]facts {
+var named = sync.OnceValue(func() map[string]map[string]facts {
 	table := map[string]map[string]facts{}
 	for _, r := range library {
 		if table[r.pkg] == nil {
@@ -32,14 +33,14 @@ var named = func() map[string]map[string]facts {
 		}
 	}
 	return table
-}()
+})
 
 // packageFacts returns the rows of a package, or of the packages of any module that end like it.
 func packageFacts(pkg string) map[string]facts {
-	if rows, ok := named[pkg]; ok {
+	if rows, ok := named()[pkg]; ok {
 		return rows
 	}
-	return named[anyModule+path.Base(pkg)]
+	return named()[anyModule+path.Base(pkg)]
 }
 
 // factsOf returns the facts of a function or method in the table: the most exact row counts, with those that
@@ -205,7 +206,7 @@ var asked = map[string]string{
 }
 
 // askedElsewhere are those of all packages, which one that the table lacks may look for.
-var askedElsewhere = func() map[string]bool {
+var askedElsewhere = sync.OnceValue(func() map[string]bool {
 	all := map[string]bool{}
 	for _, names := range asked {
 		for name := range strings.FieldsSeq(names) {
@@ -216,14 +217,14 @@ var askedElsewhere = func() map[string]bool {
 		all[name] = true
 	}
 	return all
-}()
+})
 
 // Asks reports whether functions of a package may look for a method in a value of any type.
 func Asks(pkg, method string) bool {
 	if names, ok := asked[pkg]; ok {
 		return slices.Contains(strings.Fields(names), method)
 	}
-	return askedElsewhere[method]
+	return askedElsewhere()[method]
 }
 
 // AsksNothing reports whether functions of a package look for no methods in values of any type.

@@ -6,6 +6,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/interlock-go/interlock/atomicsets/plan"
 	"github.com/interlock-go/interlock/atomicsets/sites"
@@ -15,7 +16,7 @@ import (
 // A count that is meant to be about right may miss some, and people say so in many words. Wrong or old words cost no
 // more than that a test has to show the harm.
 var (
-	inexactWords = regexp.MustCompile(`(?i)\b(approximat\w*|approx|about right|rough(ly)?|ballpark|estimat\w*|` +
+	inexactWords = lazily(`(?i)\b(approximat\w*|approx|about right|rough(ly)?|ballpark|estimat\w*|` +
 		`best[- ]effort|` +
 		`advisory|heuristic\w*|soft|hint|lossy|loosely|inexact|imprecise|not (be )?(exact|precise|accurate)|` +
 		`(in)?accura(te|cy) (is|does|of)\b|drift\w*|overshoot\w*|slightly|a (few|little|` +
@@ -27,20 +28,25 @@ var (
 		`(nobody|no one|none) (relies|depends|cares)|` +
 		`(may|can|could|might|some|few|now and then)\b[^.]{0,30}\b(lost|lose|missed|missing|miss|off|twice)|` +
 		`(lost|missed|stale|duplicate|extra|racing|racy) \w+ (is|are) (fine|ok|okay|all right|expected|allowed|wanted))\b`)
-	inexactNames = regexp.MustCompile(`(?i)approx|estimate|rough|hint|lossy|sampled`)
+	inexactNames = lazily(`(?i)approx|estimate|rough|hint|lossy|sampled`)
 	// of functions that expect others to come in between, and do without a lock for that
-	comesBetween = regexp.MustCompile(`(?i)\b(not (be )?(atomic|consistent)|stale|eventual\w*|tries? again|` +
+	comesBetween = lazily(`(?i)\b(not (be )?(atomic|consistent)|stale|eventual\w*|tries? again|` +
 		`retr(y|ies)|snapshot)\b`)
 )
 
+// lazily returns a pattern that is compiled when it is first used: most processes use none.
+func lazily(pattern string) func() *regexp.Regexp {
+	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(pattern) })
+}
+
 // isInexact reports whether a comment says that a value, or a result, need not be exact.
-func isInexact(comment *ast.CommentGroup) bool { return inexactWords.MatchString(comment.Text()) }
+func isInexact(comment *ast.CommentGroup) bool { return inexactWords().MatchString(comment.Text()) }
 
 // isInexact reports whether a comment on the section's function, on its variable or on the package says that the value
 // need not be exact, or a name does.
 func (src *Source) isInexact(section *plan.Section, s *evidence.SplitSection) bool {
 	entry := src.Plan.Site(section.Entry)
-	if inexactNames.MatchString(entry.Variable.Name) || inexactNames.MatchString(section.Function) {
+	if inexactNames().MatchString(entry.Variable.Name) || inexactNames().MatchString(section.Function) {
 		return true
 	}
 	places := []*plan.Site{entry}
@@ -139,7 +145,7 @@ func SaysInexact(pkgs []*sites.Package, function string) (says bool) {
 			for _, d := range f.Decls {
 				fn, isFunc := d.(*ast.FuncDecl)
 				says = says || isFunc && methodOf(rest) == fn.Name.Name &&
-					(isInexact(fn.Doc) || comesBetween.MatchString(fn.Doc.Text()))
+					(isInexact(fn.Doc) || comesBetween().MatchString(fn.Doc.Text()))
 			}
 		}
 	}
