@@ -11,8 +11,8 @@ import (
 // Each of them makes fewer findings, at the price of missing a bug behind a name or
 // a comment that is wrong.
 
-// anyOf returns a pattern that matches where one of the parts does. It is compiled when it is first used: the go command
-// starts a process for each package, and most processes use none.
+// anyOf returns a pattern that matches where one of the parts does. It is compiled when it is first used: the go
+// command starts a process for each package, and most processes use none.
 func anyOf(flags string, parts ...string) func() *regexp.Regexp {
 	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(flags + strings.Join(parts, "|")) })
 }

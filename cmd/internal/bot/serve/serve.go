@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"net"
 	"net/http"
+	"sync"
 	"time"
 
 	"github.com/google/go-github/v92/github"
@@ -24,7 +25,14 @@ type Server struct {
 	Log    func(string)
 
 	wake chan struct{} // a job may be due
+
+	mu   sync.Mutex
+	at   Job                     // guarded by mu; the job that is being worked on
+	stop context.CancelCauseFunc // guarded by mu; ends the work on it; nil between jobs
 }
+
+// errOvertaken is why work ends on a head that a newer delivery for its request has come for.
+var errOvertaken = errors.New("the request has another head")
 
 // maxDelivery is how large a delivery may be: GitHub sends 25 MB at most.
 const maxDelivery = 25 << 20
@@ -99,6 +107,7 @@ func (s *Server) receive(w http.ResponseWriter, r *http.Request) {
 	case !isNew:
 		http.Error(w, "this delivery has come before", http.StatusConflict)
 	default:
+		s.overtake(j)
 		w.WriteHeader(http.StatusAccepted)
 		select {
 		case s.wake <- struct{}{}:
@@ -129,12 +138,30 @@ func (s *Server) work(ctx context.Context) {
 	}
 }
 
+// overtake ends the work on another head of the request that j is about.
+func (s *Server) overtake(j Job) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.stop != nil && j.Comment == 0 && s.at.Comment == 0 && j.Head != s.at.Head &&
+		j.Repository == s.at.Repository && j.Number == s.at.Number {
+		s.stop(errOvertaken)
+	}
+}
+
 // do has the worker do one job. One that was cut off by the end of the server stays at work, and so is done again.
 func (s *Server) do(ctx context.Context, j Job) {
-	note, err := s.attempt(ctx, j)
+	work, stop := context.WithCancelCause(ctx)
+	defer stop(nil)
+	s.setJob(j, stop)
+	note, err := s.attempt(work, j)
+	s.setJob(Job{}, nil)
 	switch {
 	case ctx.Err() != nil:
 		return
+	case err != nil && context.Cause(work) == errOvertaken:
+		// Deliveries may come out of order, so the job is due again: the forge knows which head is the last.
+		s.Log(fmt.Sprintf("%v: ended, as %v", j, errOvertaken))
+		err = s.Queue.set(ctx, j, queued, time.Now(), errOvertaken.Error())
 	case err != nil:
 		s.Log(fmt.Sprintf("%v: %v", j, err))
 		err = s.Queue.Retry(ctx, j, err.Error())
@@ -145,6 +172,13 @@ func (s *Server) do(ctx context.Context, j Job) {
 	if err != nil && ctx.Err() == nil {
 		s.Log(fmt.Sprintf("%v: writing the queue: %v", j, err))
 	}
+}
+
+// setJob notes the job that is being worked on, and how to end that.
+func (s *Server) setJob(j Job, stop context.CancelCauseFunc) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.at, s.stop = j, stop
 }
 
 // attempt is Work, whose panic is an error of one job.

@@ -14,6 +14,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 )
@@ -280,4 +281,40 @@ func TestMain(m *testing.M) {
 		return
 	}
 	os.Exit(m.Run())
+}
+
+// TestOvertaken delivers another head of a request while one is worked on: that work ends, and is begun again where the
+// head is still the last of the request, as deliveries may be late.
+func TestOvertaken(t *testing.T) {
+	began := make(chan string, 10)
+	var last atomic.Value // the head of the request, as the forge has it
+	tries := map[string]int{}
+	url, q := start(t, func(ctx context.Context, j Job) (string, error) {
+		if j.Head != last.Load() {
+			return "superseded", nil
+		}
+		began <- j.Head
+		if tries[j.Head]++; tries[j.Head] > 1 {
+			return "reviewed", nil
+		}
+		<-ctx.Done() // a long campaign
+		return "", ctx.Err()
+	})
+	push := func(n int) {
+		t.Helper()
+		if got := deliver(t, url, "pull_request", body("synchronize", 7, commit(n)), secret); got != http.StatusAccepted {
+			t.Fatalf("delivery of %d: %d", n, got)
+		}
+	}
+	last.Store(commit(1))
+	push(1)
+	<-began
+	last.Store(commit(3))
+	push(3)
+	<-began
+	push(2) // late
+	await(t, q, "done", 3)
+	if got := <-began; got != commit(3) || len(began) != 0 {
+		t.Errorf("%s was begun last, then %d more: want %s and none", got, len(began), commit(3))
+	}
 }
