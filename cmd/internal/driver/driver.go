@@ -105,15 +105,7 @@ func Vet(ctx context.Context, o Options) (*Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	args := []string{"vet", "-vettool=" + tool, "-json",
-		"-" + summary.Name + ".emit", "-" + summary.Name + ".modules=" + strings.Join(list.modules, ",")}
-	if o.Invariants {
-		args = append(args, "-"+summary.Name+".invariants")
-	}
-	if o.Thorough {
-		args = append(args, "-"+summary.Name+".thorough")
-	}
-	v := o.vet(ctx, list, args)
+	v := o.vet(ctx, list, append([]string{"vet", "-vettool=" + tool, "-json"}, o.toolFlags(list)...))
 	if ctx.Err() != nil {
 		return nil, ctx.Err()
 	}
@@ -125,6 +117,21 @@ func Vet(ctx context.Context, o Options) (*Result, error) {
 		return nil, err
 	}
 	return m.finish(), nil
+}
+
+// toolFlags returns the flags of the vet tool. The go command keeps its results by them.
+func (o *Options) toolFlags(list *packageList) []string {
+	flags := []string{"-" + summary.Name + ".emit"}
+	if !list.unversioned {
+		flags = append(flags, "-"+summary.Name+".modules="+strings.Join(list.modules, ","))
+	}
+	if o.Invariants {
+		flags = append(flags, "-"+summary.Name+".invariants")
+	}
+	if o.Thorough {
+		flags = append(flags, "-"+summary.Name+".thorough")
+	}
+	return flags
 }
 
 func (o *Options) tool() (string, error) {

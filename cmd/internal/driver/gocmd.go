@@ -127,6 +127,9 @@ type packageList struct {
 	path     string   // of the first of these
 	work     bool     // a go.work is in force
 	replays  bool     // the go command replays the output for dependencies, too
+	// unversioned: the module worked on is the only one without a version. So it is not named to the vet tool, and the go
+	// command has the tool's results for the standard library and for released modules from the checks of other modules.
+	unversioned bool
 }
 
 func listPackages(ctx context.Context, o *Options) (*packageList, error) {
@@ -170,21 +173,27 @@ func listPackages(ctx context.Context, o *Options) (*packageList, error) {
 // rebase makes the folder of a go.work the root, as it is for dynamic/build: the
 // places of both sides are compared.
 func (l *packageList) rebase(ctx context.Context, o *Options) error {
-	out, err := o.goCommand(ctx, "env", "GOWORK", "GOVERSION")
+	out, err := o.goCommand(ctx, "env", "-json", "GOWORK", "GOVERSION", "GOMOD", "GOMODCACHE", "GOROOT", "GOFLAGS")
 	if ctx.Err() != nil {
 		return ctx.Err()
+	}
+	var env environment
+	if err == nil {
+		err = json.Unmarshal(out.stdout, &env)
 	}
 	if err != nil {
 		return fmt.Errorf("asking the go command for its workspace: %w", err)
 	}
-	work, goVersion, _ := strings.Cut(string(out.stdout), "\n")
-	if goVersion = strings.TrimSpace(goVersion); version.IsValid(goVersion) && version.Compare(goVersion, oldestGo) < 0 {
-		return gocmd.Refuse("the go command is "+goVersion, "use Go "+strings.TrimPrefix(oldestGo, "go")+" or later")
+	isKnown := version.IsValid(env.GOVERSION)
+	if isKnown && version.Compare(env.GOVERSION, oldestGo) < 0 {
+		return gocmd.Refuse("the go command is "+env.GOVERSION, "use Go "+strings.TrimPrefix(oldestGo, "go")+" or later")
 	}
-	l.replays = !version.IsValid(goVersion) || version.Compare(goVersion, "go1.26") >= 0
-	if work = cmp.Or(o.Work, strings.TrimSpace(work)); work != "" && work != "off" {
+	l.replays = !isKnown || version.Compare(env.GOVERSION, "go1.26") >= 0
+	if work := cmp.Or(o.Work, env.GOWORK); work != "" && work != "off" {
 		l.root, l.work = filepath.Dir(work), true
 	}
+	env.GOFLAGS += " " + strings.Join(o.BuildFlags, " ")
+	l.unversioned = !l.work && isKnown && env.showsMain(l.root)
 	return nil
 }
 

@@ -13,9 +13,9 @@ import (
 	"github.com/interlock-go/interlock/cmd/internal/driver"
 )
 
-// counting returns a vet tool that notes the packages of the module which it is
-// run for, and a function that lists them and forgets.
-func counting(t *testing.T) (counter string, ran func() []string) {
+// counting returns a vet tool that notes the packages that it is run for, and a function that lists those whose path
+// begins with prefix, without it, and forgets.
+func counting(t *testing.T, prefix string) (counter string, ran func() []string) {
 	t.Helper()
 	dir := t.TempDir()
 	counter, log := filepath.Join(dir, "counter"), filepath.Join(dir, "log")
@@ -39,7 +39,7 @@ exec '%s' "$@"
 		}
 		var paths []string
 		for line := range strings.Lines(string(text)) {
-			if _, path, ok := strings.Cut(line, `"example.com/chain/`); ok {
+			if _, path, ok := strings.Cut(line, `: "`+prefix); ok {
 				path, _, _ = strings.Cut(path, `"`)
 				path, _, _ = strings.Cut(path, " ") // "mid [mid.test]" is mid with its tests
 				paths = append(paths, path)
@@ -57,7 +57,7 @@ func TestOnlyDependentsAreAnalysedAnew(t *testing.T) {
 		t.Skip("takes long")
 	}
 	dir := unpack(t, "chain")
-	counter, ran := counting(t)
+	counter, ran := counting(t, "example.com/chain/")
 	check := func() *driver.Result {
 		t.Helper()
 		r, err := driver.Vet(t.Context(), driver.Options{Dir: dir, Patterns: []string{"./..."}, Tool: counter,
@@ -119,6 +119,63 @@ func TestImportersFirst(t *testing.T) {
 		}
 		if len(r.Problems) > 0 || len(r.Packages) != 1 {
 			t.Errorf("%s: packages %q, problems %q", pattern, r.Packages, r.Problems)
+		}
+	}
+}
+
+// racy is a package with one finding.
+const racy = `package p
+
+import "sync"
+
+type S struct {
+	mu sync.Mutex
+	n  int
+}
+
+func (s *S) Set(n int) { s.mu.Lock(); s.n = n; s.mu.Unlock() }
+func (s *S) Add()      { s.mu.Lock(); s.n++; s.mu.Unlock() }
+func (s *S) Get() int  { return s.n }
+`
+
+// The results for the standard library serve all modules, and a module that another one takes from its folder has
+// results of its own, whichever of them is checked first.
+func TestModulesShareResults(t *testing.T) {
+	counter, ran := counting(t, "")
+	dir := t.TempDir()
+	write := func(name, text string) {
+		t.Helper()
+		name = filepath.Join(dir, name)
+		if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(name, []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, name := range []string{"one", "two", "both", "last"} {
+		write(name+"/p.go", racy)
+		write(name+"/go.mod", "module example.com/"+name+"\n\ngo 1.21\n")
+	}
+	for _, name := range []string{"both", "last"} {
+		of := map[string]string{"both": "one", "last": "two"}[name]
+		write(name+"/go.mod", "module example.com/"+name+"\n\ngo 1.21\n\nrequire example.com/"+of+
+			" v1.0.0\n\nreplace example.com/"+of+" => ../"+of+"\n")
+		write(name+"/q.go", "package p\n\nimport _ \"example.com/"+of+"\"\n")
+	}
+	// "last" comes before the module that it takes, "both" behind it.
+	for _, name := range []string{"one", "both", "last", "two"} {
+		ran()
+		r, err := driver.Vet(t.Context(), driver.Options{Dir: filepath.Join(dir, name), Tool: counter,
+			Env: []string{"GOFLAGS=", "GOWORK=off"}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := told(t, r); len(got) != 1 || len(r.Problems) > 0 {
+			t.Errorf("%s: findings %q, want one; problems %q", name, got, r.Problems)
+		}
+		if got := ran(); name == "two" && !slices.Equal(got, []string{"example.com/two"}) {
+			t.Errorf("two: the tool was run for %q, want the package alone", got)
 		}
 	}
 }
