@@ -50,6 +50,9 @@ func TestKilledWhileApplying(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
+			if !isLong && name != "before the push" && name != "behind the push" {
+				t.Skip("only in make long")
+			}
 			t.Parallel()
 			h := asks(t)
 			h.review()
