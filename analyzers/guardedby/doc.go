@@ -53,6 +53,9 @@
 //
 // Without all this, or where the lock belongs to another object than the variable, it is a lead.
 //
+// A finding in methods of a type whose comment says that several goroutines may use it ("safe for concurrent use") is
+// likely, and so shown without -possible, where several functions hold the lock when they write.
+//
 // Missed: variables that no access guards, locks on other objects seldom
 // held, code that only function values reach. Reported falsely: accesses
 // ordered by something else than the lock (a channel, a WaitGroup, a phase

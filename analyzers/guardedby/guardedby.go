@@ -41,7 +41,10 @@ func report(list *accesses.List, r *check.Reporter, l guards.Suspect) {
 	if l.Lead {
 		f.Status = finding.Lead
 	}
-	if l.Writers {
+	switch {
+	case l.Writers && list.Prog.ForMany(a.Fn) && list.Prog.ForMany(b.Fn):
+		f.Class = string(finding.Unguarded) + levels.ForMany
+	case l.Writers:
 		f.Class = string(finding.Unguarded) + levels.Writers
 	}
 	r.Report(f, a.Expr, b.Expr, fmt.Sprintf("%s here with %s held", b.Verb(), l.Lock), check.Spots(l.All...))

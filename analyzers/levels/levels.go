@@ -48,6 +48,8 @@ const (
 	Outside = " outside"  // a wait for the world outside of the program, such as a write to a connection
 	// Writers: several functions write the variable under the guard, and one at most without.
 	Writers = " several writers"
+	// ForMany: as Writers, in methods of a type of which a comment says that several goroutines may use it.
+	ForMany = " for several goroutines"
 )
 
 // Name returns the name of f's class. A check that knows more than the finding shows sets the class itself, without

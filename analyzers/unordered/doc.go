@@ -33,6 +33,9 @@
 // -leads: the sender is likely to send after the starter's own access. In a test it is one where the code under test
 // starts the goroutine, or may order the two.
 //
+// Where no goroutines are seen, a field or package variable that two functions access without a lock in common is a
+// lead, too, if a lock or an atomic lies beside the field: what else would goroutines share such objects by?
+//
 // A literal that becomes a handler of net/http runs in a goroutine for each request: a map that its function has made
 // for all of them is shared. In tests, which mostly make one request after another, it is not.
 //

@@ -24,13 +24,16 @@ import (
 var doc string
 
 // Analyzer reports variables that two goroutines access in no order.
-var Analyzer = check.New("unordered", finding.Unordered, doc, run, ir.Analyzer, parallel.Analyzer, guards.Analyzer)
+var Analyzer = check.New("unordered", finding.Unordered, doc, run, ir.Analyzer,
+	accesses.Analyzer, parallel.Analyzer, guards.Analyzer)
 
 func run(pass *analysis.Pass, r *check.Reporter) {
 	c := &checker{pass.ResultOf[ir.Analyzer].(*ir.Program), r, map[token.Pos]bool{}}
 	// An access without the lock that guards it elsewhere is IL1001 or IL1006, the load of an update with its
 	// store.
+	guarded := map[accesspath.Name]bool{}
 	for _, s := range pass.ResultOf[guards.Analyzer].([]guards.Suspect) {
+		guarded[s.Variable.Name] = true
 		for _, a := range s.All {
 			c.judged[a.Expr.Pos()] = !s.Lead
 		}
@@ -44,6 +47,7 @@ func run(pass *analysis.Pass, r *check.Reporter) {
 			}
 		}
 	}
+	c.reportShared(pass.ResultOf[accesses.Analyzer].(*accesses.List), guarded, reported)
 }
 
 // report makes the finding of a race, if it is the first of its variable and no other check's matter.

@@ -7,6 +7,7 @@ import (
 
 	"golang.org/x/tools/go/analysis/analysistest"
 
+	"github.com/interlock-go/interlock/analyzers/check"
 	"github.com/interlock-go/interlock/analyzers/unordered"
 )
 
@@ -34,4 +35,19 @@ func copiedReceiver(t *testing.T, results []*analysistest.Result) {
 		}
 	}
 	t.Error("no finding")
+}
+
+// TestLeads demands a lead, and no more, for the type that has a lock.
+func TestLeads(t *testing.T) {
+	var titles []string
+	for _, r := range analysistest.Run(t, analysistest.TestData(), unordered.Analyzer, "leads") {
+		for _, f := range r.Result.(*check.Result).Findings {
+			titles = append(titles, string(f.Status)+": "+f.Title)
+		}
+	}
+	const without = " is accessed by two functions without a lock in common"
+	want := []string{"lead: Stream.deadline" + without, "lead: limit" + without, "lead: Bar.config.max" + without}
+	if !slices.Equal(titles, want) {
+		t.Errorf("findings %q, want %q", titles, want)
+	}
 }

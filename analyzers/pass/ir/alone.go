@@ -15,9 +15,15 @@ import (
 // Alone reports whether the comment of f, or that of its receiver's type,
 // asks users to keep to one goroutine at a time. Its callers then order the
 // accesses that f makes without a lock.
-func (p *Program) Alone(f *ssa.Function) bool {
+func (p *Program) Alone(f *ssa.Function) bool { return says(p.asks.alone, f) }
+
+// ForMany reports whether the comment of f, or that of its receiver's type, says that several goroutines may use it.
+func (p *Program) ForMany(f *ssa.Function) bool { return says(p.asks.many, f) }
+
+// says reports whether f, or the type of its receiver, is among objects.
+func says(objects map[types.Object]bool, f *ssa.Function) bool {
 	f = Outermost(f)
-	if f.Object() != nil && p.asks.alone[f.Object()] {
+	if f.Object() != nil && objects[f.Object()] {
 		return true
 	}
 	recv := f.Signature.Recv()
@@ -25,7 +31,7 @@ func (p *Program) Alone(f *ssa.Function) bool {
 		return false
 	}
 	n, ok := Named(recv.Type())
-	return ok && p.asks.alone[n.Origin().Obj()]
+	return ok && objects[n.Origin().Obj()]
 }
 
 // ComesFirst reports whether the comment of f, or that of a method of an interface of the package which f implements,
@@ -46,12 +52,13 @@ func (p *Program) NoRace(f *ssa.Function) bool {
 // asking holds the requests of comments to callers of functions, and users of types.
 type asking struct {
 	alone map[types.Object]bool // one goroutine at a time
+	many  map[types.Object]bool // by several goroutines at the same time
 	first map[types.Object]bool // before others, or once
 }
 
 // readAsking finds the declared types and functions with comments that ask something.
 func readAsking(pass *analysis.Pass) asking {
-	asks := asking{map[types.Object]bool{}, map[types.Object]bool{}}
+	asks := asking{map[types.Object]bool{}, map[types.Object]bool{}, map[types.Object]bool{}}
 	// A type forbids, and a function does so or comes first.
 	note := func(name *ast.Ident, docs ...*ast.CommentGroup) {
 		obj := pass.TypesInfo.Defs[name]
@@ -62,6 +69,7 @@ func readAsking(pass *analysis.Pass) asking {
 			}
 			text := strings.Join(strings.Fields(d.Text()), " ")
 			asks.alone[obj] = asks.alone[obj] || knowledge.CommentForbidsConcurrency(d.Text())
+			asks.many[obj] = asks.many[obj] || knowledge.CommentInvitesConcurrency(text)
 			asks.first[obj] = asks.first[obj] || !isType && knowledge.CommentComesFirst(text)
 		}
 	}

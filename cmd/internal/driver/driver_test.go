@@ -238,7 +238,7 @@ func TestToolFails(t *testing.T) {
 
 // People who run the vet tool themselves see diagnostics, and no summaries.
 func TestPlainVet(t *testing.T) {
-	cmd := exec.CommandContext(t.Context(), "go", "vet", "-vettool="+tool, "./...")
+	cmd := exec.CommandContext(t.Context(), "go", "vet", "-vettool="+tool, "-guardedby.possible", "./...")
 	cmd.Dir = unpack(t, "module")
 	cmd.Env = append(os.Environ(), "GOFLAGS=", "GOWORK=off")
 	out, err := cmd.CombinedOutput()

@@ -33,7 +33,7 @@ go 1.26.0
 package count
 
 import "sync"
-
+// Counter is safe for concurrent use.
 type Counter struct {
 	mu sync.Mutex
 	n  int
@@ -548,7 +548,7 @@ go 1.26.0
 package m
 
 import "sync/atomic"
-
+// Counter is safe for concurrent use.
 type Counter struct{ n int64 }
 
 func (c *Counter) Add() { atomic.AddInt64(&c.n, 1) }

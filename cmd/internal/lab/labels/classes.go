@@ -36,7 +36,7 @@ func (l *Labels) countClasses(before []levels.Class) []levels.Class {
 	}
 	for _, f := range l.Findings {
 		code := finding.Code(f.Code)
-		if f.Draw < firstBlind || code == finding.BlockedForEver || f.Verdict == Unclear {
+		if f.Draw < firstBlind || code == finding.BlockedForEver || f.Verdict == Unclear || f.Class == string(finding.Lead) {
 			continue
 		}
 		c := classes[f.class()]

@@ -40,7 +40,8 @@ type Label struct {
 	Place   string  `json:"place"`
 	Verdict Verdict `json:"verdict"`
 	Why     string  `json:"why"`
-	// Class is that of the finding, where code and place do not show it; see package levels.
+	// Class is that of the finding, where code and place do not show it; see package levels. "lead" is a finding of that
+	// status, which has no level, whatever its class.
 	Class string `json:"class,omitempty"`
 }
 
