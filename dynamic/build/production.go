@@ -29,7 +29,7 @@ type Production struct {
 type linked struct {
 	ImportPath, Name, Dir string
 	Standard              bool
-	SFiles                []string
+	SFiles, Deps          []string
 	Module                *struct {
 		Path, Dir string
 		Main      bool
@@ -37,9 +37,11 @@ type linked struct {
 }
 
 // PrepareProduction lays out in dir what programs among the packages need, which the go command finds in the folder
-// from. The files are needed as long as something is built with them. What cannot be built so is a
-// *[gocmd.ConfigError] or a *[production.UnsupportedError].
-func PrepareProduction(ctx context.Context, dir, from string, env, flags, packages []string) (*Production, error) {
+// from. The files are needed as long as something is built with them. agent is where the programs have their pages, as
+// [production.Where] returns it; "" is nowhere. What cannot be built so is a *[gocmd.ConfigError] or a
+// *[production.UnsupportedError].
+func PrepareProduction(ctx context.Context, dir, from, agent string, env, flags, packages []string) (*Production,
+	error) {
 	g := gocmd.Command{Dir: from, Env: env}
 	e, err := g.Environment(ctx)
 	if err != nil {
@@ -48,7 +50,7 @@ func PrepareProduction(ctx context.Context, dir, from string, env, flags, packag
 	if err := refuseForProduction(e, flags); err != nil {
 		return nil, err
 	}
-	p, err := productionProgram(ctx, g, flags, packages)
+	p, err := productionProgram(ctx, g, agent, flags, packages)
 	if err != nil {
 		return nil, err
 	}
@@ -96,13 +98,14 @@ func refuseForProduction(e gocmd.Env, flags []string) error {
 }
 
 // productionProgram finds the main module and the programs among the packages.
-func productionProgram(ctx context.Context, g gocmd.Command, flags, packages []string) (*production.Program, error) {
-	named, err := listProduction(ctx, g, slices.Concat(flags, []string{"--"}, packages))
+func productionProgram(ctx context.Context, g gocmd.Command, agent string, flags, packages []string) (
+	*production.Program, error) {
+	named, err := listProduction(ctx, g, "Deps", slices.Concat(flags, []string{"--"}, packages))
 	if err != nil {
 		return nil, err
 	}
 	// Programs are built with one agent, in one main module.
-	p := new(production.Program)
+	p := &production.Program{Agent: agent}
 	for _, l := range named {
 		if l.Name != "main" {
 			continue
@@ -113,12 +116,17 @@ func productionProgram(ctx context.Context, g gocmd.Command, flags, packages []s
 		if p.Dir != "" && p.Dir != l.Module.Dir {
 			return nil, gocmd.Refuse("the programs are of several modules", "build those of one module at a time")
 		}
-		p.Module, p.Dir, p.Mains = l.Module.Path, l.Module.Dir, append(p.Mains, l.Dir)
+		if agent == production.OnMux && !slices.Contains(l.Deps, "net/http") {
+			return nil, gocmd.Refuse(l.ImportPath+" does not use net/http, so that it has no mux for the pages of an agent",
+				"give these an address of their own: -agent=127.0.0.1:6061")
+		}
+		p.Module, p.Dir = l.Module.Path, l.Module.Dir
+		p.Mains = append(p.Mains, production.Main{Dir: l.Dir, Expvar: slices.Contains(l.Deps, "expvar")})
 	}
 	if len(p.Mains) == 0 {
 		return nil, gocmd.Refuse("no package is a program", "name one package main, such as ./cmd/server")
 	}
-	all, err := listProduction(ctx, g, slices.Concat([]string{"-deps"}, flags, []string{"--"}, packages))
+	all, err := listProduction(ctx, g, "SFiles", slices.Concat([]string{"-deps"}, flags, []string{"--"}, packages))
 	if err != nil {
 		return nil, err
 	}
@@ -130,8 +138,9 @@ func productionProgram(ctx context.Context, g gocmd.Command, flags, packages []s
 	return p, nil
 }
 
-func listProduction(ctx context.Context, g gocmd.Command, args []string) (all []linked, err error) {
-	args = append([]string{"list", "-json=ImportPath,Name,Dir,Standard,SFiles,Module"}, args...)
+// listProduction lists packages with their common fields and one more.
+func listProduction(ctx context.Context, g gocmd.Command, field string, args []string) (all []linked, err error) {
+	args = append([]string{"list", "-json=ImportPath,Name,Dir,Standard,Module," + field}, args...)
 	out, msg, err := g.Run(ctx, args...)
 	if err != nil {
 		return nil, gocmd.Failed("listing the packages", msg, err)

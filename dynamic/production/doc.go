@@ -11,6 +11,8 @@
 //	inject     added to package runtime: the clocks, and the handler of the signals
 //	operands   decodes machine code; part of the program
 //	agent      a goroutine of the program: decodes, keeps the budget, writes the evidence
+//	status     what the agent shows of itself
+//	pages      shows and switches the watch by HTTP; serve and vars open the pages in a program, with an agent
 //	production the files that a build replaces, and the tool that counts calls of sync/atomic
 //
 // A clock counts every release that Go code makes: operations of channels, unlocks, all of sync/atomic that stores, go

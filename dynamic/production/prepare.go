@@ -11,7 +11,7 @@ import (
 
 // injected holds the files that become part of a program.
 //
-//go:embed inject/*.go agent/*.go operands/*.go
+//go:embed inject/*.go agent/*.go operands/*.go pages/*.go serve/*.go status/*.go vars/*.go
 var injected embed.FS
 
 // constraint keeps files out of builds of this module that only have a meaning in a program.
@@ -38,10 +38,20 @@ var versions = []string{"go1.26"}
 
 // Program is what is built: the main module, in whose folder the agent appears to lie, and the folders of its programs.
 type Program struct {
-	Module, Dir string   // path and folder
-	Mains       []string // folders of packages main
+	Module, Dir string // path and folder
+	Mains       []Main
 	Uncounted   []string // packages with releases that no clock counts
+	Agent       string   // where the agent has its pages, by [Where]; "" without
 }
+
+// Main is a package main.
+type Main struct {
+	Dir    string
+	Expvar bool // whether the program links package expvar
+}
+
+// parts are our folders that become packages of a program, and those that do with pages.
+var parts, pageParts = []string{"agent", "operands", "status"}, []string{"pages", "serve", "vars"}
 
 // folder is where the agent appears in the main module.
 const folder = "zinterlock"
@@ -136,7 +146,11 @@ func (p *Program) texts() (map[string][]byte, error) {
 	imports := strings.NewReplacer(
 		`"golang.org/x/arch/x86/x86asm"`, fmt.Sprintf("%q", p.Module+"/"+folder+"/x86asm"),
 		`"github.com/interlock-go/interlock/dynamic/production/`, `"`+p.Module+"/"+folder+"/")
-	for _, name := range []string{"agent", "operands"} {
+	all := parts
+	if p.Agent != "" {
+		all = slices.Concat(parts, pageParts)
+	}
+	for _, name := range all {
 		files, err := filesOf(name)
 		if err != nil {
 			return nil, err
@@ -148,11 +162,30 @@ func (p *Program) texts() (map[string][]byte, error) {
 	texts[folder+"/agent/program.go"] = fmt.Appendf(nil, "package agent\n\n"+
 		"// The main module, its folder at the build, and packages with releases that no clock counts.\n"+
 		"var module, root, uncounted = %q, %q, %#v\n", p.Module, p.Dir, p.Uncounted)
+	if p.Agent != "" {
+		texts[folder+"/serve/where.go"] = fmt.Appendf(nil, "package serve\n\n"+
+			"// Where the pages are: on the mux of the program, or at an address.\nconst where = %q\n", p.Agent)
+	}
 	for _, main := range p.Mains {
-		texts[filepath.Join(main, "zinterlock_agent.go")] = fmt.Appendf(nil, "package main\n\nimport _ %q\n",
-			p.Module+"/"+folder+"/agent")
+		texts[filepath.Join(main.Dir, "zinterlock_agent.go")] = p.imports(main)
 	}
 	return texts, nil
+}
+
+// imports returns the file of a program that imports what it needs of the watch.
+func (p *Program) imports(main Main) []byte {
+	text := []byte("package main\n\n")
+	names := []string{"agent"}
+	if p.Agent != "" {
+		names = append(names, "serve")
+		if main.Expvar {
+			names = append(names, "vars")
+		}
+	}
+	for _, name := range names {
+		text = fmt.Appendf(text, "import _ %q\n", p.Module+"/"+folder+"/"+name)
+	}
+	return text
 }
 
 // filesOf returns the files of one of our folders by name, without their constraint and without tests.

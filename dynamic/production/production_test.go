@@ -65,8 +65,8 @@ func installation(t *testing.T) Installation {
 func TestPrepare(t *testing.T) {
 	in := installation(t)
 	main := filepath.Join(t.TempDir(), "cmd")
-	overlay, err := Prepare(in, Program{Module: "example.com/m", Dir: filepath.Dir(main), Mains: []string{main},
-		Uncounted: []string{"example.com/asm"}}, t.TempDir())
+	overlay, err := Prepare(in, Program{Module: "example.com/m", Dir: filepath.Dir(main), Mains: []Main{{main, true}},
+		Uncounted: []string{"example.com/asm"}, Agent: "127.0.0.1:6061"}, t.TempDir())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -79,6 +79,9 @@ func TestPrepare(t *testing.T) {
 		filepath.Join(src, "sync", "atomic", "type.go"):       "ADdInt32(&x.v, delta)",
 		filepath.Join(main, "zinterlock_agent.go"):            `import _ "example.com/m/zinterlock/agent"`,
 		filepath.Join(ours, "agent", "program.go"):            `[]string{"example.com/asm"}`,
+		filepath.Join(ours, "serve", "where.go"):              `where = "127.0.0.1:6061"`,
+		filepath.Join(ours, "serve", "serve.go"):              `"example.com/m/zinterlock/pages"`,
+		filepath.Join(ours, "vars", "vars.go"):                "package vars",
 		filepath.Join(ours, "operands", "function.go"):        `"example.com/m/zinterlock/x86asm"`,
 		filepath.Join(ours, "x86asm", "decode.go"):            "package x86asm",
 	} {
@@ -88,6 +91,32 @@ func TestPrepare(t *testing.T) {
 		}
 		if strings.HasPrefix(string(text), constraint) {
 			t.Errorf("%s would be left out of the build", name)
+		}
+	}
+}
+
+// A program imports pages only if it is built with an agent, and package expvar only if it has that already.
+func TestImports(t *testing.T) {
+	for _, test := range []struct {
+		agent  string
+		expvar bool
+		want   string
+	}{{"", true, "agent"}, {"mux", false, "agent serve"}, {"mux", true, "agent serve vars"}} {
+		p := Program{Module: "m", Agent: test.agent}
+		got := string(p.imports(Main{Expvar: test.expvar}))
+		want := "package main\n\n"
+		for _, name := range strings.Fields(test.want) {
+			want += "import _ \"m/zinterlock/" + name + "\"\n"
+		}
+		if got != want {
+			t.Errorf("%+v: %s", test, got)
+		}
+		texts, err := p.texts()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, serves := texts["zinterlock/pages/handler.go"]; serves != (test.agent != "") {
+			t.Errorf("%+v: pages are part of the program: %t", test, serves)
 		}
 	}
 }

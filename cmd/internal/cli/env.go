@@ -196,9 +196,16 @@ INTERLOCK_SAMPLE turns it on, and then takes the share of the processor time tha
 It says once on standard error by which means it watches: by debug registers, or where the machine refuses
 these, by holding a goroutine at an access for 100 us now and then; where neither can be had, it stays off.
 INTERLOCK_SAMPLE=budget=2%,window=15ms,pause=100us,file=NAME,size=8MB are its settings; the file takes the
-evidence, which "interlock report FILE" prints. It needs Linux 5.18 or later, amd64, and Go 1.26.`,
+evidence, which "interlock report FILE" prints. It needs Linux 5.18 or later, amd64, and Go 1.26.
+
+With -agent, the program shows the watch on a page, switches it on and off, and sets its budget: -agent=mux
+hangs /debug/interlock/ on http.DefaultServeMux, beside /debug/pprof/, in a program that uses net/http;
+-agent=127.0.0.1:6061 opens a listener that this machine alone can reach. No file of yours imports it.
+A watch that is switched on after the start works by short pauses.`,
 	examples: [][2]string{
 		{`interlock build -production -o server ./cmd/server; INTERLOCK_SAMPLE=budget=2% ./server`, "for production"},
+		{`interlock build -production -agent=127.0.0.1:6061 -o server ./cmd/server; ./server & ` +
+			`curl -X POST http://127.0.0.1:6061/debug/interlock/on`, "switched on later"},
 		{`eval "$(interlock build -o server ./cmd/server)"; ./server; interlock report`, "a program, and what it showed"},
 	},
 	own:     []string{"o"},
@@ -209,6 +216,7 @@ type buildOptions struct {
 	envOptions
 	output     string
 	production bool
+	agent      string
 }
 
 func (o *buildOptions) declare(fs *flag.FlagSet) {
@@ -217,6 +225,8 @@ func (o *buildOptions) declare(fs *flag.FlagSet) {
 		"folder; always needed")
 	fs.BoolVar(&o.production, "production", false, "build in the race watch for production, which is off until\n"+
 		"INTERLOCK_SAMPLE=budget=2%% turns it on; nothing is rewritten")
+	fs.StringVar(&o.agent, "agent", "", "with -production: add pages that show and switch the watch;\n`where` is mux, "+
+		"for http.DefaultServeMux, or an address such as 127.0.0.1:6061")
 }
 
 func (o *buildOptions) run(c *call) int {
@@ -224,7 +234,10 @@ func (o *buildOptions) run(c *call) int {
 		return c.usage("-o is missing: the path of the program, or a folder for several programs")
 	}
 	if o.production {
-		return buildProduction(c, o.output)
+		return buildProduction(c, o.output, o.agent)
+	}
+	if o.agent != "" {
+		return c.usage("-agent is for a race watch: build with -production as well")
 	}
 	m, code := o.prepare(c)
 	if m == nil {

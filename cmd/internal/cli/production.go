@@ -14,11 +14,19 @@ import (
 	"github.com/interlock-go/interlock/cmd/internal/progress"
 	"github.com/interlock-go/interlock/dynamic/build"
 	"github.com/interlock-go/interlock/dynamic/campaign/watched"
+	"github.com/interlock-go/interlock/dynamic/production"
 	"github.com/interlock-go/interlock/dynamic/scratch"
 )
 
 // buildProduction builds programs with the race watch for production.
-func buildProduction(c *call, output string) int {
+func buildProduction(c *call, output, agent string) int {
+	if agent != "" {
+		at, err := production.Where(agent)
+		if err != nil {
+			return c.failed(err)
+		}
+		agent = at
+	}
 	s, err := scratch.New(os.TempDir())
 	if err != nil {
 		return c.failed(err)
@@ -30,7 +38,7 @@ func buildProduction(c *call, output string) int {
 	}
 	// The folder of the overlay lives as long as this command.
 	env := still.Env(os.Environ())
-	p, err := build.PrepareProduction(c.ctx, s.Dir, ".", env, c.buildFlags(), c.packages)
+	p, err := build.PrepareProduction(c.ctx, s.Dir, ".", agent, env, c.buildFlags(), c.packages)
 	if err != nil {
 		return c.failed(err)
 	}
@@ -50,6 +58,14 @@ func buildProduction(c *call, output string) int {
 	}
 	fmt.Fprintf(c.stderr, "interlock: %s watches for data races where INTERLOCK_SAMPLE is set, such as "+
 		"INTERLOCK_SAMPLE=budget=2%%; `interlock report FILE` prints what it has written\n", output)
+	switch agent {
+	case "":
+	case production.OnMux:
+		fmt.Fprintln(c.stderr, "interlock: its page is /debug/interlock/ where it serves http.DefaultServeMux, as "+
+			"/debug/pprof/ is")
+	default:
+		fmt.Fprintf(c.stderr, "interlock: its page is http://%s/debug/interlock/\n", agent)
+	}
 	return exitClean
 }
 

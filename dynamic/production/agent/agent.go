@@ -5,59 +5,103 @@ package agent
 import (
 	"runtime"
 	"strconv"
+	"sync"
 	"syscall"
-	"time"
+
+	"github.com/interlock-go/interlock/dynamic/production/status"
 )
 
+// agent is the state of the watch. Its goroutine holds mu except while it sleeps, and so does each function that reads
+// or changes the state for somebody else.
+type agent struct {
+	mu        sync.Mutex // guards all fields
+	on        bool
+	running   bool // whether the goroutine has not ended
+	ready     bool // whether the parts below can be used
+	late      bool // whether the process was switched on after its start
+	why       string
+	settings  settings
+	code      code
+	budget    budget
+	out       output
+	next      int64 // when counters are written, since the watch began
+	seen      map[[2]uintptr]*seenPair
+	kept      []*seenPair // with races, the earliest first
+	unkept    uint64
+	caught    pair   // a pair is copied here
+	reported  uint64 // pairs that are races
+	dismissed uint64 // pairs that are none, such as two reads
+	unnamed   uint64 // values that changed while a goroutine was held, by a write that was not found
+}
+
+// process is the watch of this process.
+var process agent
+
 func init() {
-	means, errno, trap, sample := ilkInfo()
-	if means == off {
+	a := &process
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	text := environment("INTERLOCK_SAMPLE")
+	wrong := ""
+	a.settings, wrong = startSettings(text)
+	means, _, _, _, _ := ilkInfo()
+	switch {
+	case wrong != "":
+		a.why = "INTERLOCK_SAMPLE: " + wrong
+	case text == "":
+		a.why = "INTERLOCK_SAMPLE is not set"
 		return
-	}
-	s, err := parseSettings(environment("INTERLOCK_SAMPLE"))
-	if err != "" {
-		say("INTERLOCK_SAMPLE: " + err + "; this process is not watched")
+	case means == off:
+		a.why = "INTERLOCK_SAMPLE has off"
 		return
+	case means != registers && means != pauses:
+		a.why = refusal(means)
+	default:
+		a.why = a.begin()
 	}
-	if means != registers && means != pauses {
-		say(refusal(means, errno) + "; this process is not watched")
-		return
+	if a.why != "" {
+		say(a.why + "; this process is not watched")
 	}
-	a := &agent{settings: s, seen: map[[2]uintptr]*seenPair{}}
-	a.code.init()
-	if err := a.out.open(s.file, s.size); err != nil {
-		say("opening " + s.file + ": " + err.Error() + "; this process is not watched")
-		return
-	}
-	say("watching for data races by " + meansText(means, errno, trap) + "; a sample takes " +
-		strconv.FormatInt(sample/1000, 10) + " us; budget " + s.budgetText + ", evidence in " + s.file)
-	a.means = "registers"
-	if means == pauses {
-		a.means = "pauses"
-	}
-	ilkSetTimes(int64(s.window), int64(s.pause))
-	ilkRun(a.run)
 }
 
 // meansText returns how the process is watched, and why not by other means.
-func meansText(means, errno int32, trap int64) string {
+func (a *agent) meansText() string {
+	means, errno, trap, _, _ := ilkInfo()
 	if means == registers {
 		return "debug registers, each access to a watched variable " + strconv.FormatInt(trap/1000, 10) + " us"
 	}
 	why := "which show nothing on this machine"
-	if errno != 0 {
+	switch {
+	case a.late:
+		why = "which can only be had from the start of a process"
+	case syscall.Errno(errno) == syscall.ENOSPC:
+		why = "which the kernel refuses: " + syscall.Errno(errno).Error() + ", as if a debugger had taken them"
+	case errno != 0:
 		why = "which the kernel refuses: " + syscall.Errno(errno).Error()
-		if syscall.Errno(errno) == syscall.ENOSPC {
-			why += ", as if a debugger had taken them"
-		}
 	}
 	return "short pauses, without debug registers (" + why + ")"
 }
 
+// means returns how the process is watched, as records have it.
+func (a *agent) means() string {
+	if means, _, _, _, _ := ilkInfo(); means == registers {
+		return "registers"
+	}
+	return "pauses"
+}
+
 // refusal returns why the process cannot be watched.
-func refusal(means, errno int32) string {
+func refusal(means int32) string {
 	if means == oldKernel {
 		return "the kernel is older than Linux 5.18"
+	}
+	_, errno, _, _, _ := ilkInfo()
+	return refusedTimer(errno)
+}
+
+func refusedTimer(errno int32) string {
+	if syscall.Errno(errno) == syscall.EMFILE {
+		return "the process has too many threads or open files: it takes one file for each thread"
 	}
 	return "the kernel refuses a timer: perf_event_open: " + syscall.Errno(errno).Error()
 }
@@ -71,52 +115,45 @@ func environment(name string) string {
 	return value
 }
 
-// agent is the state of the goroutine, which alone uses it.
-type agent struct {
-	means     string // as records have it
-	settings  settings
-	code      code
-	budget    budget
-	out       output
-	seen      map[[2]uintptr]*seenPair
-	caught    pair   // a pair is copied here
-	reported  uint64 // pairs that are races
-	dismissed uint64 // pairs that are none, such as two reads
-	unnamed   uint64 // values that changed while a goroutine was held, by a write that was not found
-}
-
-// run samples until the budget cannot be held.
+// run samples until the watch is switched off. It is the agent's goroutine.
 func (a *agent) run() {
-	a.out.start(a)
-	a.budget.begin(a.settings.budget)
-	if !ilkSwitch(true) {
-		say("the kernel refuses to start the timer; this process is not watched any more")
-		return
-	}
-	for next := int64(100 * time.Millisecond); ; {
-		ilkSleep(a.budget.pause())
-		began := ilkNow()
-		worked, thread := ilkWorked()
-		a.step(began)
-		if began-a.budget.start >= next { // each record of counters covers all before it
-			a.out.counters(a)
-			next *= 2
-		}
-		took := ilkNow() - began
-		if now, same := ilkWorked(); same == thread {
-			took = now - worked
-		}
-		if !a.budget.settle(took + wakeup) {
-			ilkSwitch(false)
-			a.out.counters(a)
-			say("the budget of " + a.settings.budgetText + " cannot be held (" + a.budget.shareText() +
-				" in the last seconds); this process is not watched any more")
-			return
-		}
+	for pause := int64(longPause); pause > 0; {
+		ilkSleep(pause)
+		pause = a.turn()
 	}
 }
 
-// step does what has come up since the last one.
+// turn does what has come up since the last one, and returns the time until the next, or 0 where the watch is off.
+func (a *agent) turn() (pause int64) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if !a.on {
+		a.running = false
+		return 0
+	}
+	began := ilkNow()
+	worked, thread := ilkWorked()
+	a.step(began)
+	if began-a.budget.start >= a.next { // each record of counters covers all before it
+		a.out.counters(a)
+		a.next *= 2
+	}
+	took := ilkNow() - began
+	if now, same := ilkWorked(); same == thread {
+		took = now - worked
+	}
+	if !a.budget.settle(took + wakeup) {
+		why := "the budget of " + a.settings.budgetText + " cannot be held (" + a.budget.shareText() +
+			" in the last seconds)"
+		a.end(why)
+		say(why + "; this process is not watched any more")
+		a.running = false
+		return 0
+	}
+	return a.budget.pause()
+}
+
+// step does what has come up since the last one. requires: a.mu.
 func (a *agent) step(now int64) {
 	for ilkTakeCaught(&a.caught) {
 		a.judge()
@@ -138,19 +175,13 @@ func (a *agent) step(now int64) {
 	ilkRetire(now)
 }
 
-// frame is one frame of a stack, as package runtime knows it.
-type frame struct {
-	function, file string
-	line           int
-}
-
 // framesOf returns the frames of a stack, the innermost first.
-func framesOf(pcs []uintptr) (all []frame) {
+func framesOf(pcs []uintptr) (all []status.Frame) {
 	frames := runtime.CallersFrames(pcs)
 	for {
 		f, more := frames.Next()
 		if f.Function != "" {
-			all = append(all, frame{f.Function, f.File, f.Line})
+			all = append(all, status.Frame{Function: f.Function, File: f.File, Line: f.Line})
 		}
 		if !more {
 			return all

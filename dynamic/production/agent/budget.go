@@ -14,6 +14,7 @@ type budget struct {
 	share   float64
 	start   int64 // on the clock of ilkNow
 	program int64 // processor time of the process at the last step, in ns
+	watched int64 // of that, while the watch was on
 	own     int64 // time of the agent so far, in ns
 	learned int64 // of that, for decoding
 	busy    bool  // whether the program has worked since the last step
@@ -35,7 +36,7 @@ const (
 func (b *budget) begin(share float64) {
 	b.share, b.start = share, ilkNow()
 	b.program = processTime()
-	b.periodProgram = b.program
+	b.periodProgram, b.periodSpent, b.over = b.program, b.spent(), 0
 	ilkGrant(5e6, burst) // so that short programs are watched as well
 }
 
@@ -52,7 +53,7 @@ func (b *budget) pause() int64 {
 func (b *budget) settle(step int64) bool {
 	now := processTime()
 	worked := now - b.program
-	b.program, b.own = now, b.own+step
+	b.program, b.watched, b.own = now, b.watched+worked, b.own+step
 	b.busy = worked > briefPause/10
 	ilkGrant(int64(float64(worked)*b.share)-step, burst)
 	if now-b.periodProgram < period {
@@ -71,7 +72,7 @@ func (b *budget) settle(step int64) bool {
 // allows reports whether there is time for decoding: half of the budget so far, and a little to begin with.
 func (b *budget) allows() bool {
 	const start = 2e6
-	return b.learned < int64(float64(b.program)*b.share/2)+start
+	return b.learned < int64(float64(b.watched)*b.share/2)+start
 }
 
 // spent returns the time that the watch has taken, in ns.

@@ -7,19 +7,23 @@ import (
 	"strings"
 
 	"github.com/interlock-go/interlock/dynamic/production/operands"
+	"github.com/interlock-go/interlock/dynamic/production/status"
 )
 
 // seenPair is a pair of instructions that was reported.
-type seenPair struct{ count, next uint64 }
+type seenPair struct {
+	count, next uint64
+	race        status.Race // as it was written, without sides where it is not kept
+}
 
 // side is one access of a pair, as far as the code shows it.
 type side struct {
 	operands.Access
 	*access
-	frames []frame
+	frames []status.Frame
 }
 
-// judge reports the pair in a.caught, unless the code shows that the two do not conflict.
+// judge reports the pair in a.caught, unless the code shows that the two do not conflict. requires: a.mu.
 func (a *agent) judge() {
 	p := &a.caught
 	e1, ok := a.side(&p.e1)
@@ -36,8 +40,10 @@ func (a *agent) judge() {
 	}
 	a.unnamed++
 	if ok {
-		if n, due := a.count([2]uintptr{e1.PC}); due {
-			a.out.change(a, e1, n)
+		if p, due := a.count([2]uintptr{e1.PC}); due {
+			r := a.out.change(a, e1, p.count)
+			a.out.write(r)
+			a.keep(p, r, status.Changed, e1)
 		}
 	}
 }
@@ -66,26 +72,33 @@ func (a *agent) second(p *pair) (side, bool) {
 // report writes a race.
 func (a *agent) report(e1, e2 side) {
 	a.reported++
-	if n, due := a.count([2]uintptr{e1.PC, e2.PC}); due {
-		a.out.pair(a, e1, e2, n)
+	if p, due := a.count([2]uintptr{e1.PC, e2.PC}); due {
+		r := a.out.pair(a, e1, e2, p.count)
+		a.out.write(r)
+		a.keep(p, r, hows[a.caught.how], e2, e1)
 	}
 }
 
+// hows are the ways of seeing a pair with two sides, as pages have them.
+var hows = [...]status.How{
+	byClock: status.Clock, byMeeting: status.Meeting, byValue: status.Meeting, byPlace: status.Like,
+}
+
 // count counts a pair of instructions, and reports whether it is due to be written: again as its count grows fourfold.
-func (a *agent) count(key [2]uintptr) (n uint64, due bool) {
-	p := a.seen[key]
+func (a *agent) count(key [2]uintptr) (p *seenPair, due bool) {
+	p = a.seen[key]
 	if p == nil {
 		if len(a.seen) >= 4096 {
-			return 0, false
+			return nil, false
 		}
 		p = &seenPair{next: 1}
 		a.seen[key] = p
 	}
 	if p.count++; p.count < p.next {
-		return p.count, false
+		return p, false
 	}
 	p.next *= 4
-	return p.count, true
+	return p, true
 }
 
 // side returns what the code shows of an access.
@@ -114,15 +127,15 @@ func (a *agent) placed(at *access, found operands.Access) (s side, ok bool) {
 	// The stack that was taken stands at the access, or a few instructions beside it.
 	s = side{found, at, framesOf(at.stack[:at.n])}
 	exact, _ := runtime.CallersFrames([]uintptr{s.PC + 1}).Next()
-	if len(s.frames) > 0 && s.frames[0].function == exact.Function {
-		s.frames[0].line = exact.Line
+	if len(s.frames) > 0 && s.frames[0].Function == exact.Function {
+		s.frames[0].Line = exact.Line
 	}
 	if packageOf(exact.Function) == "sync/atomic" {
 		s.Atomic = true // an atomic load is a plain instruction
 	} else if internal(exact.Function, exact.File) {
 		return s, false
 	}
-	for len(s.frames) > 1 && packageOf(s.frames[0].function) == "sync/atomic" {
+	for len(s.frames) > 1 && packageOf(s.frames[0].Function) == "sync/atomic" {
 		s.frames = s.frames[1:]
 	}
 	return s, len(s.frames) > 0

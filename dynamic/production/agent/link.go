@@ -10,13 +10,16 @@ import "unsafe"
 func ilkRun(agent func())
 
 //go:linkname ilkInfo runtime.ilkInfo
-func ilkInfo() (means, errno int32, trap, sample int64)
+func ilkInfo() (means, errno int32, trap, sample, period int64)
 
 //go:linkname ilkSetTable runtime.ilkSetTable
 func ilkSetTable(rows unsafe.Pointer, mask uintptr)
 
 //go:linkname ilkSwitch runtime.ilkSwitch
-func ilkSwitch(on bool) bool
+func ilkSwitch(on bool, percent int32) (errno int32)
+
+//go:linkname ilkLate runtime.ilkLate
+func ilkLate()
 
 //go:linkname ilkRetire runtime.ilkRetire
 func ilkRetire(now int64) (left int)

@@ -11,6 +11,7 @@ import (
 
 // output is the file of evidence: JSON lines, one write each, in the form of package evidence.
 type output struct {
+	opened  bool // otherwise there is no file, and nothing is written
 	fd      int
 	left    int64  // bytes that still fit
 	dropped uint64 // records that were not written
@@ -27,12 +28,16 @@ func (o *output) open(name string, size int64) error {
 	if err := syscall.Fstat(fd, &st); err != nil {
 		return err
 	}
-	o.fd, o.left = fd, size-st.Size
+	o.opened, o.fd, o.left = true, fd, size-st.Size
+	return nil
+}
+
+// describe finds which program this is.
+func (o *output) describe() {
 	if info, ok := debug.ReadBuildInfo(); ok {
 		o.program = info.Path
 	}
 	o.build = buildID()
-	return nil
 }
 
 // buildID returns the build id of the program, from the note that the linker puts near the beginning of the file; "" if
@@ -104,10 +109,15 @@ func appendText(r record, s string) record {
 	return append(r, '"')
 }
 
-// write ends a record and writes it. A file that is full, or a disk that is, ends the evidence: it does not stop the
-// program.
-func (o *output) write(r record) {
-	r = append(r, "}\n"...)
+// line returns a record that is complete, with its end.
+func (r record) line() []byte { return append(r[:len(r):len(r)], "}\n"...) }
+
+// write writes a record. A file that is full, or a disk that is, ends the evidence: it does not stop the program.
+func (o *output) write(record record) {
+	if !o.opened {
+		return
+	}
+	r := record.line()
 	if int64(len(r)) > o.left {
 		o.dropped++
 		return
@@ -121,14 +131,14 @@ func (o *output) write(r record) {
 	o.left -= int64(len(r))
 }
 
-// start writes that a process is watched.
-func (o *output) start(a *agent) { o.write(begin("start").origin(a)) }
+// start returns the record that a process is watched.
+func (o *output) start(a *agent) record { return begin("start").origin(a) }
 
 // origin adds which program was watched, and how.
 func (r record) origin(a *agent) record {
 	r = append(r.key("origin"), '{')
 	r = r.text("program", a.out.program).text("module", module).text("build", a.out.build)
-	r = r.text("means", a.means).text("budget", a.settings.budgetText)
+	r = r.text("means", a.means()).text("budget", a.settings.budgetText)
 	if len(uncounted) > 0 {
 		r = append(r.key("uncounted"), '[')
 		for i, pkg := range uncounted {
@@ -142,17 +152,17 @@ func (r record) origin(a *agent) record {
 	return append(r, '}')
 }
 
-// pair writes a race.
-func (o *output) pair(a *agent, e1, e2 side, count uint64) {
+// pair returns the record of a race.
+func (o *output) pair(a *agent, e1, e2 side, count uint64) record {
 	r := begin("clock").origin(a).number("count", count).flag("met", a.caught.how == byMeeting || a.caught.how == byValue).
 		flag("like", a.caught.how == byPlace)
-	o.write(r.side("a", e1, &a.caught).side("b", e2, &a.caught))
+	return r.side("a", e1, &a.caught).side("b", e2, &a.caught)
 }
 
-// change writes that a value changed at e1, by a write that was not found.
-func (o *output) change(a *agent, e1 side, count uint64) {
+// change returns the record that a value changed at e1, by a write that was not found.
+func (o *output) change(a *agent, e1 side, count uint64) record {
 	r := begin("changed").origin(a).number("count", count).flag("global", ilkIsData(a.caught.addr))
-	o.write(r.side("a", e1, &a.caught))
+	return r.side("a", e1, &a.caught)
 }
 
 func (r record) side(name string, s side, p *pair) record {
@@ -171,11 +181,11 @@ func stackText(s side) string {
 	b = strconv.AppendUint(b, s.goid, 10)
 	b = append(b, " [running]:\n"...)
 	for _, f := range s.frames {
-		b = append(b, f.function...)
+		b = append(b, f.Function...)
 		b = append(b, "(...)\n\t"...)
-		b = append(b, relative(f.file)...)
+		b = append(b, relative(f.File)...)
 		b = append(b, ':')
-		b = strconv.AppendInt(b, int64(f.line), 10)
+		b = strconv.AppendInt(b, int64(f.Line), 10)
 		b = append(b, '\n')
 	}
 	return string(b)
@@ -192,11 +202,14 @@ func relative(file string) string {
 }
 
 // counters writes what the watch has seen, done and lost so far.
-func (o *output) counters(a *agent) {
+func (o *output) counters(a *agent) { o.write(o.watched(a)) }
+
+// watched returns the record of that.
+func (o *output) watched(a *agent) record {
 	var c counters
 	ilkCounters(&c)
 	r := append(begin("watched").origin(a).key("watched"), '{')
-	r = r.number("program_ns", uint64(a.budget.program)).number("spent_ns", uint64(a.budget.spent()))
+	r = r.number("program_ns", uint64(a.budget.watched)).number("spent_ns", uint64(a.budget.spent()))
 	for _, n := range []struct {
 		name string
 		n    uint64
@@ -212,5 +225,5 @@ func (o *output) counters(a *agent) {
 			r = r.number(n.name, n.n)
 		}
 	}
-	o.write(append(r, '}'))
+	return append(r, '}')
 }

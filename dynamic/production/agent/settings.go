@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// settings is what INTERLOCK_SAMPLE says: budget=2%,window=15ms,pause=100us,file=evidence.jsonl,size=8MB.
+// settings is what INTERLOCK_SAMPLE says: on or off, budget=2%,window=15ms,pause=100us,file=evidence.jsonl,size=8MB.
 type settings struct {
 	budget     float64 // share of the program's processor time
 	budgetText string
@@ -18,19 +18,42 @@ type settings struct {
 	size       int64 // bytes that the file may have
 }
 
+// Limits of the budget, in percent.
+const leastBudget, mostBudget = 0.1, 20
+
+// percent is the budget as package runtime has it.
+func (s *settings) percent() int32 { return int32(100 * s.budget) }
+
+// startSettings returns the settings at the start of the process, and what is wrong with the text. Where it sets
+// nothing, a watch that is switched on later has the defaults and no file: nobody has asked for one.
+func startSettings(text string) (s settings, wrong string) {
+	if text != "" {
+		if s, wrong = parseSettings(text); wrong == "" {
+			return s, ""
+		}
+	}
+	s, _ = parseSettings("on")
+	s.file = ""
+	return s, wrong
+}
+
 // parseSettings returns the settings, or what is wrong with the text.
 func parseSettings(text string) (s settings, wrong string) {
 	s = settings{budget: 0.02, budgetText: "2%", window: 15 * time.Millisecond, pause: 100 * time.Microsecond,
 		file: "interlock-production.jsonl", size: 8 << 20}
 	// Each part is a name and a value.
-	for part := range strings.SplitSeq(text, ",") {
+	for i, part := range strings.Split(text, ",") {
 		name, value, _ := strings.Cut(strings.TrimSpace(part), "=")
 		ok := true
 		switch name {
 		case "on", "1":
+		case "off": // begins later, with the settings behind it
+			if i > 0 {
+				return s, "off stands first, before the settings"
+			}
 		case "budget":
 			var percent float64
-			percent, ok = number(strings.TrimSuffix(value, "%"), 0.1, 20)
+			percent, ok = number(strings.TrimSuffix(value, "%"), leastBudget, mostBudget)
 			s.budget, s.budgetText = percent/100, value
 		case "window":
 			d, err := time.ParseDuration(value)

@@ -20,11 +20,12 @@ var ilkAgent func()
 
 func ilkAgentMain() { ilkAgent() }
 
-// ilkInfo returns how this process samples, the error number where it cannot, and what a trap and a sample cost, in ns.
+// ilkInfo returns how this process samples, the error number where it cannot, what a trap and a sample cost, and the
+// processor time of a thread between two samples, in ns.
 //
 //go:linkname ilkInfo
-func ilkInfo() (means, errno int32, trap, sample int64) {
-	return ilkState.means, ilkState.errno, ilkState.costTrap, ilkState.costSample
+func ilkInfo() (means, errno int32, trap, sample, period int64) {
+	return ilkState.means, ilkState.errno, ilkState.costTrap, ilkState.costSample, int64(ilkState.clock.period)
 }
 
 // ilkSetTable publishes a table of mask+1 rows, which stays where it is from now on.
@@ -33,21 +34,6 @@ func ilkInfo() (means, errno int32, trap, sample int64) {
 func ilkSetTable(rows unsafe.Pointer, mask uintptr) {
 	ilkTable.mask = mask
 	atomicstorep(unsafe.Pointer(&ilkTable.rows), rows)
-}
-
-// ilkSwitch turns samples on or off. Off, no register watches.
-//
-//go:linkname ilkSwitch
-func ilkSwitch(on bool) bool {
-	request := uintptr(ilkIoctlDisable)
-	if on {
-		request = ilkIoctlEnable
-	}
-	ok := ilkIoctl(ilkState.clockFD, request, nil)
-	if !on {
-		ilkRetire(1<<63 - 1)
-	}
-	return ok
 }
 
 // ilkRetire stops the watches whose time is over at the given time.

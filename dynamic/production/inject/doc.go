@@ -3,6 +3,7 @@
 //
 //	clock.go   the release clock of each goroutine
 //	perf.go    events of the kernel: a timer, and a debug register for each slot
+//	timers.go  switching on and off, also in a process that has many threads already
 //	start.go   whether this process samples, before it has a second thread
 //	slot.go    a slot: one variable that is watched, with its first access e1
 //	trap.go    the signal of an event: a sample (e1), or an access to a watched variable (e2)

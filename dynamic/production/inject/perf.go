@@ -53,11 +53,11 @@ const (
 	ilkTrapPerf = 6 // si_code of such a SIGTRAP
 )
 
-// ilkOpen opens an event on this thread, and on every thread that it and its threads will start. It returns a file
-// descriptor, or the negative error number.
-func ilkOpen(attr *ilkAttr) int32 {
+// ilkOpen opens an event on a thread, where 0 is this one, and on every thread that it and its threads will start. It
+// returns a file descriptor, or the negative error number.
+func ilkOpen(attr *ilkAttr, thread uintptr) int32 {
 	attr.size = uint32(unsafe.Sizeof(*attr))
-	fd, _, errno := linux.Syscall6(ilkPerfEventOpen, uintptr(unsafe.Pointer(attr)), 0, ^uintptr(0), ^uintptr(0),
+	fd, _, errno := linux.Syscall6(ilkPerfEventOpen, uintptr(unsafe.Pointer(attr)), thread, ^uintptr(0), ^uintptr(0),
 		ilkCloseOnExec, 0)
 	if errno != 0 {
 		return -int32(errno)

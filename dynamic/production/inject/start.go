@@ -10,29 +10,28 @@ import (
 
 // ilkMeans is how this process samples. The numbers are those of package agent.
 const (
-	ilkOff       = iota // INTERLOCK_SAMPLE does not ask for it
+	ilkOff       = iota // INTERLOCK_SAMPLE does not ask for it, or not yet
 	ilkRegisters        // debug registers, and a timer of the kernel
 	ilkPauses           // a timer of the kernel: goroutines are held at e1 for a short time
 	ilkNoTimer          // the kernel has refused the timer
 	ilkOldKernel        // a signal that is blocked would end the process there
 )
 
-// ilkState holds how this process samples: written before there is a second thread, and read by all.
+// ilkState holds how this process samples. It is written before there is a second thread or, of a process that is
+// switched on later, before there is a timer; handlers of signals read it.
 var ilkState struct {
 	means      int32
 	errno      int32 // of the kernel's refusal; 0 where it has taken the registers, and they have shown nothing
-	clockFD    int32
 	clock      ilkAttr
 	costSample int64 // ns that the interrupt and the signal of a sample take, without the handler
 	costTrap   int64 // ns that one access to a watched variable takes
 	costSet    int64 // ns that moving a watch takes, with one thread
 }
 
-// ilkPeriod returns the time of the program between two samples of one thread, in ns, by the budget in percent: half of
-// that goes to samples. It is no divisor of common periods.
-func ilkPeriod(setting string) uint64 {
+// ilkPercent returns the budget of a setting in percent, without its fraction.
+func ilkPercent(setting string) (percent int) {
 	const name = "budget="
-	percent := 2
+	percent = 2
 	for i := range setting {
 		if stringslite.HasPrefix(setting[i:], name) {
 			percent = 0
@@ -44,14 +43,20 @@ func ilkPeriod(setting string) uint64 {
 			}
 		}
 	}
+	return percent
+}
+
+// ilkPeriod returns the time of the program between two samples of one thread, in ns, by the budget in percent: half of
+// that goes to samples. It is no divisor of common periods.
+func ilkPeriod(percent int) uint64 {
 	return uint64(min(max(2*100*ilkState.costSample/int64(max(percent, 1)), 99_700), 9_970_000))
 }
 
-// ilkStart opens the events of this process where INTERLOCK_SAMPLE asks for it. It runs on the first thread, before
+// ilkStart opens the events of this process where INTERLOCK_SAMPLE asks for it now. It runs on the first thread, before
 // there is another one: each event is inherited by all threads to come, so that nobody has to look for them.
 func ilkStart() {
 	setting := gogetenv("INTERLOCK_SAMPLE")
-	if setting == "" {
+	if setting == "" || stringslite.HasPrefix(setting, "off") {
 		return
 	}
 	if !ilkIsLinux(5, 18) {
@@ -61,17 +66,20 @@ func ilkStart() {
 	testSigtrap = ilkTrap // the runtime's own tests alone use this hook otherwise
 	ilkState.costSample = ilkMeasure()
 	a := &ilkState.clock
-	a.kind, a.config, a.period, a.flags, a.sigData = ilkSoftware, ilkCPUClock, ilkPeriod(setting), ilkCommon, ilkTagClock
-	if ilkState.clockFD = ilkOpen(a); ilkState.clockFD < 0 {
-		ilkState.means, ilkState.errno = ilkNoTimer, -ilkState.clockFD
+	a.kind, a.config, a.period, a.flags, a.sigData = ilkSoftware, ilkCPUClock, ilkPeriod(ilkPercent(setting)), ilkCommon,
+		ilkTagClock
+	fd := ilkOpen(a, 0)
+	if fd < 0 {
+		ilkState.means, ilkState.errno = ilkNoTimer, -fd
 		return
 	}
+	ilkTimers.fds[0], ilkTimers.n = fd, 1
 	ilkState.means = ilkRegisters
 	for i := range ilkSlots {
 		s := &ilkSlots[i]
 		attr := ilkWatchAttr(uintptr(unsafe.Pointer(&ilkProbe)), 8, false, uint64(i))
 		attr.flags |= ilkDisabled
-		if s.fd = ilkOpen(&attr); s.fd < 0 {
+		if s.fd = ilkOpen(&attr, 0); s.fd < 0 {
 			ilkWithoutRegisters(-s.fd)
 			return
 		}
@@ -95,7 +103,7 @@ func ilkMeasure() int64 {
 	const least, tries, loops = 2_000, 3, 1_000_000
 	attr := ilkAttr{kind: ilkSoftware, config: ilkCPUClock, period: 100_000, sigData: ilkTagTick}
 	attr.flags = ilkCommon &^ (ilkInherit | ilkInheritThread)
-	fd := ilkOpen(&attr)
+	fd := ilkOpen(&attr, 0)
 	if fd < 0 {
 		return least
 	}
