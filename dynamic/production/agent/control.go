@@ -18,13 +18,18 @@ func (a *agent) begin() (why string) {
 		}
 		a.late = true
 	}
-	if why := a.prepare(); why != "" {
-		return why
+	if name := a.settings.file; name != "" && !a.out.opened {
+		if err := a.out.open(name, a.settings.size); err != nil {
+			return "opening " + name + ": " + err.Error()
+		}
 	}
+	ilkSetTimes(int64(a.settings.window), int64(a.settings.pause))
 	a.budget.begin(a.settings.budget)
 	if errno := ilkSwitch(true, a.settings.percent()); errno != 0 {
 		return refusedTimer(errno)
 	}
+	// From here on there are samples; they are judged by the agent's goroutine.
+	a.prepare()
 	a.on, a.why, a.next = true, "", int64(100*time.Millisecond)
 	_, _, _, sample, _ := ilkInfo()
 	evidence := "evidence in " + a.settings.file
@@ -41,22 +46,15 @@ func (a *agent) begin() (why string) {
 }
 
 // prepare makes the parts that the first start needs. requires: a.mu.
-func (a *agent) prepare() (why string) {
+func (a *agent) prepare() {
 	if a.ready {
-		return ""
+		return
 	}
-	a.out.describe()
-	if name := a.settings.file; name != "" {
-		if err := a.out.open(name, a.settings.size); err != nil {
-			return "opening " + name + ": " + err.Error()
-		}
-	}
+	a.ready = true
 	a.seen = map[[2]uintptr]*seenPair{}
 	a.code.init()
-	ilkSetTimes(int64(a.settings.window), int64(a.settings.pause))
-	a.ready = true
+	a.out.describe()
 	a.out.write(a.out.start(a))
-	return ""
 }
 
 // end stops the watch. requires: a.mu.

@@ -15,7 +15,7 @@ type output struct {
 	fd      int
 	left    int64  // bytes that still fit
 	dropped uint64 // records that were not written
-	program string
+	program string // "" until it is needed
 	build   string // build id
 }
 
@@ -34,6 +34,9 @@ func (o *output) open(name string, size int64) error {
 
 // describe finds which program this is.
 func (o *output) describe() {
+	if o.program != "" {
+		return
+	}
 	if info, ok := debug.ReadBuildInfo(); ok {
 		o.program = info.Path
 	}

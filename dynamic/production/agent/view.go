@@ -13,6 +13,7 @@ func Status() status.Status {
 	a := &process
 	a.mu.Lock()
 	defer a.mu.Unlock()
+	a.out.describe()
 	s := status.Status{
 		On: a.on, Why: a.why, Budget: 100 * a.settings.budget, Share: 100 * a.budget.last, Races: a.reported,
 		Findings: len(a.kept), File: a.settings.file, Dropped: a.out.dropped, Unkept: a.unkept, Program: a.out.program,
