@@ -17,31 +17,41 @@ import (
 )
 
 // PrepareLasting is [Prepare] for a build that outlives this process: the
-// variables of [Workspace.Env] hold after Close. dir takes its files; it must
-// be empty, or not there yet. "" is a new folder in the user's cache; those that
-// nobody has written to for 14 days are removed.
+// variables of [Workspace.Env] hold after Close. dir takes its files, as
+// [LastingFolder] has it.
 func PrepareLasting(ctx context.Context, dir string, m *Module, p *plan.Plan) (*Workspace, error) {
+	dir, err := LastingFolder(dir, m.Root)
+	if err != nil {
+		return nil, err
+	}
+	return prepareIn(ctx, &scratch.Folder{Dir: dir}, m, p, true)
+}
+
+// LastingFolder makes the folder of a build that outlives this process. dir must
+// be empty, or not there yet. "" is a new folder in the user's cache for the module
+// at root; those that nobody has written to for 14 days are removed.
+func LastingFolder(dir, root string) (string, error) {
 	if dir == "" {
 		var err error
-		if dir, err = newLasting(m.Root); err != nil {
-			return nil, err
+		if dir, err = newLasting(root); err != nil {
+			return "", err
 		}
 	}
 	dir, err := filepath.Abs(dir)
 	if err != nil {
-		return nil, fmt.Errorf("finding the folder: %w", err)
+		return "", fmt.Errorf("finding the folder: %w", err)
 	}
 	if there, _ := os.ReadDir(dir); len(there) > 0 {
-		return nil, gocmd.Refuse(dir+" is not empty",
+		return "", gocmd.Refuse(dir+" is not empty",
 			"name an empty folder, or one that is not there yet; evidence in it would be lost")
 	}
 	if err := os.MkdirAll(dir, 0o755); err != nil {
-		return nil, gocmd.Refuse("making the folder: "+err.Error(), "name another one with -dir")
+		return "", gocmd.Refuse("making the folder: "+err.Error(), "name another one with -dir")
 	}
 	if real, err := filepath.EvalSymlinks(dir); err == nil {
 		dir = real
 	}
-	return prepareIn(ctx, &scratch.Folder{Dir: dir}, m, p, true)
+	return dir, nil
 }
 
 // newLasting makes a folder for the module at root.

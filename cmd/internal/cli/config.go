@@ -105,7 +105,8 @@ var initCommand = command{
 
 // samples are values for flags with a default that is empty, or that a file cannot have.
 var samples = map[string]string{
-	"baseline": ".interlock-baseline.json", "budget": "200", "code": "[IL1001, IL2001]", "deps": "[golang.org/x/sync]",
+	"agent": "mux", "baseline": ".interlock-baseline.json", "budget": "200", "code": "[IL1001, IL2001]",
+	"deps":    "[golang.org/x/sync]",
 	"depth":   strconv.Itoa(arm.DefaultFunctions),
 	"fail-on": "confirmed", "format": "text", "hb-memory": "4096", "new-from-rev": "origin/main",
 	"record": "campaign.db", "stop-when": "0.1",

@@ -7,7 +7,6 @@ import (
 	"errors"
 	"flag"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"os/exec"
@@ -42,13 +41,17 @@ process of a monitored program appends to one evidence file; "interlock report" 
 With -cover, covered packages are monitored too; percentages and profiles stay those of the plain program.
 
 Files that change after env are not in its build: run it again. The build is kept in the cache, or in the
-folder that -dir names. A build in the cache is removed 14 days after it was last written to.`,
+folder that -dir names. A build in the cache is removed 14 days after it was last written to.
+
+With -production, and -agent if wanted, the variables are those for programs with the race watch that
+"interlock help build" describes: the packages are the programs, and no file is rewritten.`,
 	examples: [][2]string{
 		{`eval "$(interlock env ./...)" && make test; interlock report`, "the tests as the Makefile runs them"},
 		{`(eval "$(interlock env ./...)" && go run ./cmd/server); interlock report <folder>`,
 			"a program; env prints the folder"},
+		{`(eval "$(interlock env -production ./cmd/server)" && make server)`, "a race watch, as the Makefile builds it"},
 	},
-	options: func() runner { return new(envOptions) },
+	options: func() runner { return new(exportOptions) },
 }
 
 type envOptions struct {
@@ -61,6 +64,27 @@ func (o *envOptions) declare(fs *flag.FlagSet) {
 	o.declareDeps(fs)
 	fs.StringVar(&o.folder, "dir", "", "lay the build out in this empty `folder`")
 	declareStrength(fs, &o.strength)
+}
+
+// exportOptions are the flags of env itself; run and build have those of envOptions.
+type exportOptions struct {
+	envOptions
+	productionFlags
+}
+
+func (o *exportOptions) declare(fs *flag.FlagSet) {
+	o.envOptions.declare(fs)
+	o.declareProduction(fs)
+}
+
+func (o *exportOptions) run(c *call) int {
+	if o.production {
+		return o.exportProduction(c, o.folder)
+	}
+	if o.agent != "" {
+		return c.usage("-agent is for a race watch: add -production")
+	}
+	return o.export(c)
 }
 
 // recorded is the file recordName in the folder of an env, which report reads.
@@ -82,12 +106,13 @@ const (
 	sitesName    = "sites.txt"
 )
 
-func (o *envOptions) run(c *call) int {
+// export lays an instrumented build out and prints its variables.
+func (o *envOptions) export(c *call) int {
 	m, code := o.prepare(c)
 	if m == nil {
 		return code
 	}
-	m.export(c.stdout, append(m.builds, m.runs...))
+	exportVars(c.stdout, append(m.builds, m.runs...))
 	fmt.Fprintf(c.stderr, "interlock: the build is in %s; once monitored programs have run, `interlock report %s` "+
 		"prints the findings\n", m.dir, campaign.ShellQuote(m.dir))
 	return code
@@ -152,14 +177,6 @@ func (o *envOptions) prepare(c *call) (*lastingBuild, int) {
 	}}, c.uncompiled(pl.Uncompiled(), exitClean)
 }
 
-// export prints the variables for a shell.
-func (m *lastingBuild) export(w io.Writer, vars []string) {
-	for _, v := range vars {
-		name, value, _ := strings.Cut(v, "=")
-		fmt.Fprintf(w, "export %s='%s'\n", name, strings.ReplaceAll(value, "'", `'\''`))
-	}
-}
-
 // build has the go command build a monitored program.
 func (m *lastingBuild) build(c *call, program string, packages []string) error {
 	defer c.progress.Working("building the program")()
@@ -214,19 +231,15 @@ A watch that is switched on after the start works by short pauses.`,
 
 type buildOptions struct {
 	envOptions
-	output     string
-	production bool
-	agent      string
+	productionFlags
+	output string
 }
 
 func (o *buildOptions) declare(fs *flag.FlagSet) {
 	o.envOptions.declare(fs)
 	fs.StringVar(&o.output, "o", "", "write the program to this `path`, or several programs into this "+
 		"folder; always needed")
-	fs.BoolVar(&o.production, "production", false, "build in the race watch for production, which is off until\n"+
-		"INTERLOCK_SAMPLE=budget=2%% turns it on; nothing is rewritten")
-	fs.StringVar(&o.agent, "agent", "", "with -production: add pages that show and switch the watch;\n`where` is mux, "+
-		"for http.DefaultServeMux, or an address such as 127.0.0.1:6061")
+	o.declareProduction(fs)
 }
 
 func (o *buildOptions) run(c *call) int {
@@ -234,10 +247,10 @@ func (o *buildOptions) run(c *call) int {
 		return c.usage("-o is missing: the path of the program, or a folder for several programs")
 	}
 	if o.production {
-		return buildProduction(c, o.output, o.agent)
+		return o.buildProduction(c, o.output)
 	}
 	if o.agent != "" {
-		return c.usage("-agent is for a race watch: build with -production as well")
+		return c.usage("-agent is for a race watch: add -production")
 	}
 	m, code := o.prepare(c)
 	if m == nil {
@@ -246,7 +259,7 @@ func (o *buildOptions) run(c *call) int {
 	if err := m.build(c, o.output, c.packages); err != nil {
 		return c.failed(err)
 	}
-	m.export(c.stdout, m.runs)
+	exportVars(c.stdout, m.runs)
 	fmt.Fprintf(c.stderr, "interlock: start %s with these variables; `interlock report %s` prints the "+
 		"findings\n", o.output, campaign.ShellQuote(m.dir))
 	return code
@@ -359,27 +372,6 @@ func killAtSecond(ctx context.Context, p *os.Process) (stop func()) {
 		}
 	}()
 	return func() { close(ended) }
-}
-
-// Variables that hold the values which env has replaced.
-const (
-	outerGOFLAGS = "INTERLOCK_OUTER_GOFLAGS"
-	outerGOWORK  = "INTERLOCK_OUTER_GOWORK"
-)
-
-// leaveEnv has a command that runs in a shell with the variables of env see the user's module, not the
-// instrumented build. Env may so be called again in the same shell.
-func leaveEnv() error {
-	for name, outer := range map[string]string{"GOFLAGS": outerGOFLAGS, "GOWORK": outerGOWORK} {
-		value, inEnv := os.LookupEnv(outer)
-		if !inEnv {
-			continue
-		}
-		if err := errors.Join(os.Setenv(name, value), os.Unsetenv(outer)); err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 func writeRecord(dir string, pl *planner.Planned) error {

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"flag"
 	"fmt"
 	"os"
 	"os/exec"
@@ -14,19 +15,57 @@ import (
 	"github.com/interlock-go/interlock/cmd/internal/progress"
 	"github.com/interlock-go/interlock/dynamic/build"
 	"github.com/interlock-go/interlock/dynamic/campaign/watched"
+	"github.com/interlock-go/interlock/dynamic/gocmd"
 	"github.com/interlock-go/interlock/dynamic/production"
 	"github.com/interlock-go/interlock/dynamic/scratch"
 )
 
-// buildProduction builds programs with the race watch for production.
-func buildProduction(c *call, output, agent string) int {
-	if agent != "" {
-		at, err := production.Where(agent)
-		if err != nil {
-			return c.failed(err)
+// productionFlags are the flags of commands that build for production.
+type productionFlags struct {
+	production bool
+	agent      string // where the pages are, as the user names it
+}
+
+func (o *productionFlags) declareProduction(fs *flag.FlagSet) {
+	fs.BoolVar(&o.production, "production", false, "build in the race watch for production, which is off until\n"+
+		"INTERLOCK_SAMPLE=budget=2%% turns it on; nothing is rewritten")
+	fs.StringVar(&o.agent, "agent", "", "with -production: add pages that show and switch the watch;\n`where` is mux, "+
+		"for http.DefaultServeMux, or an address such as 127.0.0.1:6061")
+}
+
+// prepareProduction lays out in dir what the go command needs for programs with a race watch, and returns where they
+// have their pages, or "".
+func (o *productionFlags) prepareProduction(c *call, dir string, still *build.Still) (p *build.Production, pages string,
+	err error) {
+	if o.agent != "" {
+		if pages, err = production.Where(o.agent); err != nil {
+			return nil, "", err
 		}
-		agent = at
 	}
+	p, err = build.PrepareProduction(c.ctx, dir, ".", pages, still.Env(os.Environ()), c.buildFlags(), c.packages)
+	return p, pages, err
+}
+
+// explain prints what somebody needs to know of programs that are called by the given name.
+func (o *productionFlags) explain(c *call, programs string, p *build.Production, pages string) {
+	if len(p.Uncounted) > 0 {
+		c.warn("races may be reported that are none, as assembly of these packages may release what no clock counts: " +
+			strings.Join(p.Uncounted, ", "))
+	}
+	fmt.Fprintf(c.stderr, "interlock: %s watches for data races where INTERLOCK_SAMPLE is set, such as "+
+		"INTERLOCK_SAMPLE=budget=2%%; `interlock report FILE` prints what it has written\n", programs)
+	switch pages {
+	case "":
+	case production.OnMux:
+		fmt.Fprintln(c.stderr, "interlock: its page is /debug/interlock/ where it serves http.DefaultServeMux, as "+
+			"/debug/pprof/ is")
+	default:
+		fmt.Fprintf(c.stderr, "interlock: its page is http://%s/debug/interlock/\n", pages)
+	}
+}
+
+// buildProduction builds programs with the race watch for production.
+func (o *productionFlags) buildProduction(c *call, output string) int {
 	s, err := scratch.New(os.TempDir())
 	if err != nil {
 		return c.failed(err)
@@ -37,35 +76,47 @@ func buildProduction(c *call, output, agent string) int {
 		return c.failed(err)
 	}
 	// The folder of the overlay lives as long as this command.
-	env := still.Env(os.Environ())
-	p, err := build.PrepareProduction(c.ctx, s.Dir, ".", agent, env, c.buildFlags(), c.packages)
+	p, pages, err := o.prepareProduction(c, s.Dir, still)
 	if err != nil {
 		return c.failed(err)
 	}
 	done := c.progress.Working("building the program")
 	cmd := exec.CommandContext(c.ctx, "go", slices.Concat([]string{"build", "-o", output}, p.Flags, c.buildFlags(),
 		[]string{"--"}, c.packages)...)
-	cmd.Env = append(slices.Clip(env), p.Env...)
+	cmd.Env = append(still.Env(os.Environ()), p.Env...)
 	out, err := cmd.CombinedOutput()
 	done()
 	c.progress.Clear()
 	if err != nil {
 		return c.failed(fmt.Errorf("building the program: %w: %s", err, strings.TrimRight(string(out), "\n")))
 	}
-	if len(p.Uncounted) > 0 {
-		c.warn("races may be reported that are none, as assembly of these packages may release what no clock counts: " +
-			strings.Join(p.Uncounted, ", "))
+	o.explain(c, output, p, pages)
+	return exitClean
+}
+
+// exportProduction prints the variables with which any go command builds programs with the race watch. folder takes the
+// files, as [build.LastingFolder] has it.
+func (o *productionFlags) exportProduction(c *call, folder string) int {
+	still, err := c.still()
+	if err != nil {
+		return c.failed(err)
 	}
-	fmt.Fprintf(c.stderr, "interlock: %s watches for data races where INTERLOCK_SAMPLE is set, such as "+
-		"INTERLOCK_SAMPLE=budget=2%%; `interlock report FILE` prints what it has written\n", output)
-	switch agent {
-	case "":
-	case production.OnMux:
-		fmt.Fprintln(c.stderr, "interlock: its page is /debug/interlock/ where it serves http.DefaultServeMux, as "+
-			"/debug/pprof/ is")
-	default:
-		fmt.Fprintf(c.stderr, "interlock: its page is http://%s/debug/interlock/\n", agent)
+	root, err := os.Getwd()
+	if err != nil {
+		return c.failed(err)
 	}
+	dir, err := build.LastingFolder(folder, root)
+	if err != nil {
+		return c.failed(err)
+	}
+	p, pages, err := o.prepareProduction(c, dir, still)
+	if err != nil {
+		os.RemoveAll(dir) // it was empty
+		return c.failed(err)
+	}
+	exportVars(c.stdout, slices.Concat([]string{"GOFLAGS=" + gocmd.JoinFlags(slices.Concat(still.Flags, p.Flags))}, p.Env,
+		[]string{outerGOFLAGS + "=" + os.Getenv("GOFLAGS")}))
+	o.explain(c, "a program that is built with these variables", p, pages)
 	return exitClean
 }
 
