@@ -131,18 +131,16 @@ func (a *agent) turn() (pause int64) {
 		a.running = false
 		return 0
 	}
-	began := ilkNow()
-	worked, thread := ilkWorked()
+	// On a busy machine the goroutine may wait in the middle of its work: that is not time that it takes.
+	ilkPin(true)
+	defer ilkPin(false)
+	began, worked := ilkNow(), ilkWorked()
 	a.step(began)
 	if began-a.budget.start >= a.next { // each record of counters covers all before it
 		a.out.counters(a)
 		a.next *= 2
 	}
-	took := ilkNow() - began
-	if now, same := ilkWorked(); same == thread {
-		took = now - worked
-	}
-	if !a.budget.settle(took + wakeup) {
+	if !a.budget.settle(ilkWorked() - worked + wakeup) {
 		why := "the budget of " + a.settings.budgetText + " cannot be held (" + a.budget.shareText() +
 			" in the last seconds)"
 		a.end(why)
@@ -166,11 +164,9 @@ func (a *agent) step(now int64) {
 		if pc == 0 {
 			break
 		}
-		before, thread := ilkWorked()
+		before := ilkWorked()
 		a.code.learn(pc)
-		if after, same := ilkWorked(); same == thread {
-			a.budget.learned += after - before
-		}
+		a.budget.learned += ilkWorked() - before
 	}
 	ilkRetire(now)
 }

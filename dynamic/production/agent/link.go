@@ -43,7 +43,10 @@ func ilkSetTimes(window, pause int64)
 func ilkNow() int64
 
 //go:linkname ilkWorked runtime.ilkWorked
-func ilkWorked() (ns int64, thread uint64)
+func ilkWorked() (ns int64)
+
+//go:linkname ilkPin runtime.ilkPin
+func ilkPin(on bool)
 
 //go:linkname ilkIsData runtime.ilkIsData
 func ilkIsData(addr uintptr) bool

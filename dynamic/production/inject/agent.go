@@ -111,11 +111,21 @@ func ilkSetTimes(window, pause int64) { ilkWindow, ilkPause = window, pause }
 //go:linkname ilkNow
 func ilkNow() int64 { return nanotime() }
 
-// ilkWorked is ilkThreadTime, of which thread, for the agent.
+// ilkWorked is ilkThreadTime for the agent.
 //
 //go:linkname ilkWorked
-func ilkWorked() (ns int64, thread uint64) {
-	return ilkThreadTime(), getg().m.procid
+func ilkWorked() (ns int64) { return ilkThreadTime() }
+
+// ilkPin keeps the agent's goroutine on its thread, or no longer, so that the time of the thread is its own. Unlike
+// runtime.LockOSThread it starts no thread that starts others: the agent leaves its thread as it was.
+//
+//go:linkname ilkPin
+func ilkPin(on bool) {
+	if on {
+		lockOSThread()
+	} else {
+		unlockOSThread()
+	}
 }
 
 // ilkIsData reports whether addr is that of a variable of a package.
