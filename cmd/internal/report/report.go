@@ -355,13 +355,15 @@ func (r *Report) Verdict() string {
 		s = fmt.Sprintf("%s: %s", Count(n, "finding"), strings.Join(parts, ", "))
 	}
 	// What is shown beside the findings was asked for, and is none.
-	leads := 0
-	for _, f := range r.Findings {
-		if f.IsLead() {
+	leads, possible := 0, 0
+	for _, group := range r.Causes() {
+		switch f := group[0]; {
+		case f.IsLead():
 			leads++
+		case f.Minor():
+			possible++
 		}
 	}
-	possible := len(r.Findings) - r.Left() - leads
 	switch {
 	case possible > 0 && leads > 0:
 		s += fmt.Sprintf(", %d possible and %s", possible, Count(leads, "lead"))
