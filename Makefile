@@ -24,9 +24,10 @@ TIMEOUT = 20m
 # ends; a tenth is enough for goroutines that are still at work. Collecting garbage half as often takes a tenth off the
 # processor time, for 4 % of memory. go vet is a part of lint. Fixtures of checks and of patches are analysed without the
 # race detector, as these packages start no goroutine and load the standard library's source, for which the race
-# detector needs several times as long. The packages that run them at the same time (resident, the language server, the
-# driver) are under it, and all are in make long.
-FIXTURES = /(analyzers/([a-z]*|pass/[a-z]*|internal/knowledge)|patchgen(/.*)?|pointsto)$$
+# detector needs several times as long. So are the rules of this repository, and the tools that measure, whose work is
+# done by other processes. The packages that run the checks at the same time (resident, the language server, the driver)
+# are under it, and all are in make long.
+FIXTURES = /(analyzers/([a-z]*|pass/[a-z]*|internal/knowledge)|patchgen(/.*)?|pointsto|cmd/internal/(house|lab(/.*)?))$$
 RACED = /analyzers/(inprocess|registry|resident)$$
 unit: clients ## the tests alone, under -race where there is a C compiler
 	@if [ "$$($(GO) env CGO_ENABLED)" = 1 ] && command -v "$$($(GO) env CC)" >/dev/null; then \

@@ -212,6 +212,9 @@ func judge(t *testing.T, procs, out string) {
 // Memory at its bound: what is forgotten is counted, nothing is reported falsely, and the race of what is
 // accessed last is found.
 func TestMemory(t *testing.T) {
+	if os.Getenv("INTERLOCK_TEST_LONG") == "" {
+		t.Skip("only in make long")
+	}
 	binary := build(t, "memory", "build")
 	peak, pages := map[string]int{}, regexp.MustCompile(`[1-9]\d* pages forgotten\n`)
 	for _, megabytes := range []string{"16", "1000"} {

@@ -30,8 +30,8 @@ var wantSpot = regexp.MustCompile(`// want (IL\d+) (entry|end)(, dynamic only)?$
 // TestSections checks testdata/sections: every wrong program is reported with
 // the right code and both halves, at most one in ten of the right ones is.
 func TestSections(t *testing.T) {
-	if testing.Short() {
-		t.Skip("takes long")
+	if os.Getenv("INTERLOCK_TEST_LONG") == "" {
+		t.Skip("only in make long")
 	}
 	root, err := filepath.Abs("../../../testdata/sections")
 	if err != nil {
