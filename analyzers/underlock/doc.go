@@ -38,7 +38,7 @@
 // several cases of a select, and all its other sides need the lock of the
 // same object first.
 //
-// I/O under a lock, such as a write to a connection, is a lead: goroutines that
+// I/O under a lock, such as a write to a connection, is at most possible: goroutines that
 // need the lock wait for as long as the other end takes, but then go on, and the
 // lock may be there to order the writes.
 //
