@@ -27,12 +27,14 @@ import (
 func (c *checker) reportShared(
 	list *accesses.List, guarded map[accesspath.Name]bool, reported map[finding.Variable]bool,
 ) {
+	known, left := sharedTypes{}, mostLeads
 	for _, v := range list.Guardable() {
-		if v.Atomic || guarded[v.Name] || !showsSharing(v) {
+		if left == 0 || v.Atomic || guarded[v.Name] || !known.showSharing(v) {
 			continue
 		}
 		if w, a, ok := meeting(list, v); ok && !reported[w.Variable()] {
 			reported[w.Variable()] = true
+			left--
 			c.reporter.Report(&finding.Finding{
 				Status: finding.Lead,
 				Class:  string(finding.Unordered) + " shared type",
@@ -61,32 +63,35 @@ func pastMode(m finding.Mode) string {
 	return "writes"
 }
 
-// showsSharing reports whether goroutines share the variable by what its declaration shows: it is a plain package
+// sharedTypes remembers which structs have a lock, an atomic or the like in them.
+type sharedTypes map[*types.Struct]bool
+
+// showSharing reports whether goroutines share the variable by what its declaration shows: it is a plain package
 // variable, or a plain field of a struct that has a lock, an atomic or the like in it, or of one within such a struct.
-func showsSharing(v *accesses.Variable) bool {
+func (t sharedTypes) showSharing(v *accesses.Variable) bool {
 	return slices.ContainsFunc(v.Accesses, func(a *accesses.Access) bool {
 		switch addr := a.Addr.(type) {
 		case *ssa.Global:
 			return !synchronises(ir.Pointee(addr.Type()))
 		case *ssa.FieldAddr:
-			return !synchronises(accesspath.FieldOf(addr).Type()) && isBesideSync(addr)
+			return !synchronises(accesspath.FieldOf(addr).Type()) && t.isBesideSync(addr)
 		}
 		return false
 	})
 }
 
-func isBesideSync(addr *ssa.FieldAddr) bool {
+func (t sharedTypes) isBesideSync(addr *ssa.FieldAddr) bool {
 	s, ok := ir.Pointee(addr.X.Type()).Underlying().(*types.Struct)
 	if !ok {
 		return false
 	}
-	for f := range s.Fields() {
-		if synchronises(f.Type()) {
-			return true
-		}
+	has, known := t[s]
+	if !known {
+		has = slices.ContainsFunc(slices.Collect(s.Fields()), func(f *types.Var) bool { return synchronises(f.Type()) })
+		t[s] = has
 	}
-	holder, ok := addr.X.(*ssa.FieldAddr)
-	return ok && isBesideSync(holder)
+	holder, isInside := addr.X.(*ssa.FieldAddr)
+	return has || isInside && t.isBesideSync(holder)
 }
 
 // synchronises reports whether t is a lock, or of package sync or sync/atomic. A type without a size that has the
@@ -96,14 +101,25 @@ func synchronises(t types.Type) bool {
 	return syncapi.Type(ir.Pointee(t)) != "" || lockset.IsLock(t) && !(isStruct && s.NumFields() == 0)
 }
 
+// mostLeads is how many such leads a package has: one with more says little of each.
+const mostLeads = 100
+
+// mostPairs is how many pairs of accesses to one variable are compared, so that the cost stays linear. A lead that needs
+// more is missed.
+const mostPairs = 256
+
 // meeting returns a write of the variable, and an access of another function that several goroutines may make at the
 // same time, as far as is known.
 func meeting(list *accesses.List, v *accesses.Variable) (w, a *accesses.Access, ok bool) {
+	left := mostPairs
 	for _, w := range v.Accesses {
 		if !w.Writes() || w.Renews() || w.SetsUp() || knowledge.StartsUp(ir.Outermost(w.Fn).Name()) {
 			continue
 		}
 		for _, a := range v.Accesses {
+			if left--; left < 0 {
+				return nil, nil, false
+			}
 			if ir.Outermost(a.Fn) != ir.Outermost(w.Fn) && !a.SetsUp() && !a.Renews() && accesses.MaySame(w, a) &&
 				!accesses.MayCommonLock(w, a) && !accesses.MayCommonLock(a, w) && list.Parallel(w, a) &&
 				list.Meet(w.Place(), a.Place(), true) {
