@@ -104,8 +104,8 @@ func synchronises(t types.Type) bool {
 // mostLeads is how many such leads a package has: one with more says little of each.
 const mostLeads = 100
 
-// mostPairs is how many pairs of accesses to one variable are compared, so that the cost stays linear. A lead that needs
-// more is missed.
+// mostPairs is how many pairs of accesses to one variable are compared, so that the cost stays linear. A lead that
+// needs more is missed.
 const mostPairs = 256
 
 // meeting returns a write of the variable, and an access of another function that several goroutines may make at the
