@@ -123,7 +123,7 @@ func (a *agent) run() {
 	}
 }
 
-// turn does what has come up since the last one, and returns the time until the next, or 0 where the watch is off.
+// turn does the work since the last one, and returns the time until the next, or 0 where the watch is off.
 func (a *agent) turn() (pause int64) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -151,7 +151,7 @@ func (a *agent) turn() (pause int64) {
 	return a.budget.pause()
 }
 
-// step does what has come up since the last one. requires: a.mu.
+// step does the work since the last one. requires: a.mu.
 func (a *agent) step(now int64) {
 	for ilkTakeCaught(&a.caught) {
 		a.judge()

@@ -30,7 +30,7 @@ func Status() status.Status {
 	return s
 }
 
-// Races returns what was found so far, the earliest first.
+// Races returns the races found so far, the earliest first.
 func Races() (all []status.Race) {
 	a := &process
 	a.mu.Lock()
@@ -43,7 +43,7 @@ func Races() (all []status.Race) {
 	return all
 }
 
-// Evidence returns what was found so far as a file of evidence has it: the record of the start, the findings, and the
+// Evidence returns the findings so far as a file of evidence has them: the record of the start, the findings, and the
 // counters. Before the first start, it is empty.
 func Evidence() []byte {
 	a := &process
