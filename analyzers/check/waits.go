@@ -25,8 +25,11 @@ func (r *Reporter) ReportWaits(list *waits.Result) {
 			continue
 		}
 		f := &finding.Finding{Message: w.Why, Variable: waitVariable(list.Prog, w.Side)}
-		if w.Guessed {
+		switch {
+		case w.Guessed:
 			f.Status = finding.Lead
+		case w.LeftBehind:
+			f.Class = string(finding.EndlessWait) + finding.LeftBehind
 		}
 		f.Title = fmt.Sprintf("%s of %s may wait for ever", w.Mode, ShortName(f.Variable))
 		if w.Select {

@@ -49,11 +49,18 @@ func (c *checker) departed(op *syncops.Op) {
 		return
 	}
 	by, leaves := c.leaves(others[0])
-	if leaves && !slices.ContainsFunc(c.alternatives(op), func(way ssa.Value) bool { return c.obeysStop(way, by) }) {
-		c.report(op, fmt.Sprintf("The other side is %s alone, which returns when %s is ready: then",
-			c.functionName(others[0]),
-			by.name), others[0])
+	ways := c.alternatives(op)
+	if !leaves || slices.ContainsFunc(ways, func(way ssa.Value) bool { return c.obeysStop(way, by) }) {
+		return
 	}
+	status, message := finding.Suspected, "The other side is %s alone, which returns when %s is ready: then"
+	// A caller's context may end the wait.
+	if len(ways) > 0 {
+		status, message = finding.Lead, message+" the caller's context alone can end this wait."
+	} else {
+		message += " nothing can end this wait."
+	}
+	c.report(op, status, fmt.Sprintf(message, c.functionName(others[0]), by.name), others[0])
 }
 
 // judgeDeafSend judges a send of a goroutine to users of the package, in a loop that ends when it is stopped, whereas
@@ -77,8 +84,8 @@ func (c *checker) judgeDeafSend(op *syncops.Op) {
 		}
 		loop := b.Idom()
 		if by, ok := c.stopOf(s.Chan); ok && loop.Dominates(op.Instr.Block()) && c.list.Reaches(op.Instr, loop.Instrs[0]) {
-			c.report(op, fmt.Sprintf("%s returns when %s is ready, but not while it waits here: once its users do not "+
-				"receive any more,", c.functionName(op), by.name), nil)
+			c.report(op, finding.Suspected, fmt.Sprintf("%s returns when %s is ready, but not while it waits here: once "+
+				"its users do not receive any more, nothing can end this wait.", c.functionName(op), by.name), nil)
 			return
 		}
 	}
@@ -214,12 +221,13 @@ func doneOf(v ssa.Value) (ctx ssa.Value, ok bool) {
 
 // report reports an operation that nothing ends after the event in the message; other is the other side, if
 // there is one.
-func (c *checker) report(op *syncops.Op, message string, other *syncops.Op) {
+func (c *checker) report(op *syncops.Op, status finding.Status, message string, other *syncops.Op) {
 	prog := c.list.Prog
 	v := c.list.Variable(op)
 	f := &finding.Finding{
 		Title:    fmt.Sprintf("%s of %s may wait for ever", op.Mode, check.ShortName(v)),
-		Message:  message + " nothing can end this wait.",
+		Status:   status,
+		Message:  message,
 		Variable: v,
 		Accesses: []finding.Access{check.SideAt(prog, op.Fn, op.Pos, op.Mode, op.Path.String())},
 	}

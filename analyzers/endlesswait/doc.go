@@ -34,14 +34,15 @@
 // may call, if its only other side is a goroutine that returns when it is stopped; and a send to users of the
 // package, in a loop that ends when it is stopped while the send does not.
 //
-// Four kinds of wait are leads, which check prints only with -leads:
+// These kinds of wait are leads, which check prints only with -leads:
 //
 //   - a wait for a message where no second goroutine has been started, as by a loop over no items;
 //   - a wait for a WaitGroup to which an unknown number is added;
 //   - a wait that is endless only if two loops go round differently often, where one count is computed
 //     from the other, or both come from the same call;
-//   - a wait in a helper that tests call with arguments: each of these tests is looked at with its own
-//     arguments.
+//   - a wait in a helper that tests call with arguments: each of these tests is simulated with its own
+//     arguments;
+//   - a wait that a context of the caller ends, once the goroutine at the other side has been stopped.
 //
 // Missed: waits on channels that are handed to other packages, returned, or stored in an object from outside:
 // anybody may end them; conditions of long loops; in tests of other code waits that depend on data that the

@@ -8,7 +8,6 @@ import (
 
 	"github.com/interlock-go/interlock/analyzers/check"
 	"github.com/interlock-go/interlock/analyzers/finding"
-	"github.com/interlock-go/interlock/analyzers/levels"
 	"github.com/interlock-go/interlock/analyzers/pass/accesses"
 	"github.com/interlock-go/interlock/analyzers/pass/guards"
 )
@@ -43,9 +42,9 @@ func report(list *accesses.List, r *check.Reporter, l guards.Suspect) {
 	}
 	switch {
 	case l.Writers && list.Prog.ForMany(a.Fn) && list.Prog.ForMany(b.Fn):
-		f.Class = string(finding.Unguarded) + levels.ForMany
+		f.Class = string(finding.Unguarded) + finding.ForMany
 	case l.Writers:
-		f.Class = string(finding.Unguarded) + levels.Writers
+		f.Class = string(finding.Unguarded) + finding.Writers
 	}
 	r.Report(f, a.Expr, b.Expr, fmt.Sprintf("%s here with %s held", b.Verb(), l.Lock), check.Spots(l.All...))
 }

@@ -42,22 +42,13 @@ var classes = func() (all []Class) {
 // Classes lists the classes with a row of their own, by name.
 func Classes() []Class { return slices.Clone(classes) }
 
-// Kinds of evidence that make a class of their own, in the words behind the code.
-const (
-	InTests = " in tests" // the finding's first place stands in a test
-	Outside = " outside"  // a wait for the world outside of the program, such as a write to a connection
-	// Writers: several functions write the variable under the guard, and one at most without.
-	Writers = " several writers"
-	// ForMany: as Writers, in methods of a type of which a comment says that several goroutines may use it.
-	ForMany = " for several goroutines"
-)
-
 // Name returns the name of f's class. A check that knows more than the finding shows sets the class itself, without
-// [InTests].
+// [finding.InTests].
 func Name(f *finding.Finding) string {
 	name := cmp.Or(f.Class, string(f.Code))
-	if at := f.Places(); len(at) > 0 && strings.HasSuffix(at[0].File, "_test.go") && !strings.HasSuffix(name, InTests) {
-		name += InTests
+	at := f.Places()
+	if len(at) > 0 && strings.HasSuffix(at[0].File, "_test.go") && !strings.HasSuffix(name, finding.InTests) {
+		name += finding.InTests
 	}
 	return name
 }
@@ -108,7 +99,7 @@ const (
 // construction where the upper end allows that. A fault in a test may show only where the test fails anyway.
 func (c Class) likely() bool {
 	low, high := c.Interval()
-	if strings.HasSuffix(c.Name, InTests) {
+	if strings.HasSuffix(c.Name, finding.InTests) {
 		return false
 	}
 	return low >= likelyShare || c.Construction != "" && high >= likelyShare

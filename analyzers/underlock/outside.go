@@ -8,7 +8,6 @@ import (
 	"github.com/interlock-go/interlock/analyzers/check"
 	"github.com/interlock-go/interlock/analyzers/finding"
 	"github.com/interlock-go/interlock/analyzers/internal/knowledge"
-	"github.com/interlock-go/interlock/analyzers/levels"
 	"github.com/interlock-go/interlock/analyzers/pass/ir"
 	"github.com/interlock-go/interlock/analyzers/pass/lockset"
 )
@@ -55,7 +54,7 @@ func (c *checker) reportCallOutside(fn *ssa.Function, call *ssa.Call, what strin
 	side := check.Side(prog, fn, call, finding.Call, what)
 	side.Locks = []string{h.String()}
 	f := &finding.Finding{
-		Class: string(finding.WaitUnderLock) + levels.Outside,
+		Class: string(finding.WaitUnderLock) + finding.Outside,
 		Title: fmt.Sprintf("%s is called under %s", what, check.ShortName(lock)),
 		Message: fmt.Sprintf("Goroutines that need %s wait for as long as that takes. It is fine where the lock is there "+
 			"to order these calls.",

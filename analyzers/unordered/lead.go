@@ -37,7 +37,7 @@ func (c *checker) reportShared(
 			left--
 			c.reporter.Report(&finding.Finding{
 				Status: finding.Lead,
-				Class:  string(finding.Unordered) + " shared type",
+				Class:  string(finding.Unordered) + finding.SharedType,
 				Title:  v.Name.Short() + " is accessed by two functions without a lock in common",
 				Message: fmt.Sprintf("%s %s it, and %s %s it. No two goroutines are seen to call them, but "+
 					describeSharing(w)+".", list.Prog.FuncName(w.Fn), pastMode(w.Mode), list.Prog.FuncName(a.Fn),

@@ -63,10 +63,9 @@ func TestRecordSurvivesKills(t *testing.T) {
 		t.Skip("starts a campaign many times")
 	}
 	t.Parallel()
-	const runs = 40
-	kills := 3
+	runs, kills := 16, 3
 	if os.Getenv("INTERLOCK_TEST_LONG") != "" {
-		kills = 20
+		runs, kills = 40, 20
 	}
 	dir := t.TempDir()
 	for _, f := range txtar.Parse([]byte(killed)).Files {

@@ -41,7 +41,8 @@ func (r *Result) findFault(root *ssa.Function, result *simulation.Result, end *s
 	}
 	w := Wait{Code: code, Side: sideOf(first), Why: why,
 		Guessed: code == finding.EndlessWait &&
-			(end.Counted || isGuessed(first.At) || recounts(end) || waitsAlone(first, end) || r.isHelper(root))}
+			(end.Counted || isGuessed(first.At) || recounts(end) || waitsAlone(first, end) || r.isHelper(root)),
+		LeftBehind: code == finding.EndlessWait && !r.Prog.InTestFile(root) && isLeftBehind(first, end)}
 	// The fault is where the lock that nobody releases is taken.
 	if h := slices.IndexFunc(first.Holders, r.isLockLost); code == finding.LostUnlock && h >= 0 {
 		first.At, first.Read = first.Holders[h].At, first.Holders[h].Read
@@ -70,6 +71,13 @@ func (w *Wait) addHolders(stuck []simulation.Stuck) {
 			}
 		}
 	}
+}
+
+// isLeftBehind reports whether s is the only wait of an end, by a goroutine that has been started, at a channel.
+func isLeftBehind(s simulation.Stuck, end *simulation.End) bool {
+	return s.Goroutine != 0 && len(s.Sends) > 0 &&
+		!slices.ContainsFunc(end.Stuck, func(o simulation.Stuck) bool { return o.At != s.At }) &&
+		!slices.ContainsFunc(end.Left, func(l simulation.Left) bool { return l.Fatal })
 }
 
 // onPurpose reports whether s waits for a message that can never come: select {}, or a channel made where it is

@@ -76,6 +76,20 @@ type Wait struct {
 	// Guessed: it is for as many as a number says that is not known, or computed from one that is not; or for a message
 	// where no second goroutine has been started; or it hangs on an argument of a helper of tests.
 	Guessed bool
+	// LeftBehind: a goroutine waits at a channel, and all others of the scope, with the one that runs the scope's
+	// function, have returned.
+	LeftBehind bool
+}
+
+// rank orders the faults at one place: one that is sure of more comes before others.
+func (w Wait) rank() int {
+	switch {
+	case w.Guessed:
+		return 0
+	case w.LeftBehind:
+		return 2
+	}
+	return 1
 }
 
 // Race is a race in a run of Root.
@@ -163,15 +177,15 @@ func (r *Result) isOfTests(fn *ssa.Function) int {
 	return 0
 }
 
-// gather judges the ends that a simulation has found. A place that has been seen is not reported again, unless it was
-// a guess then; seen counts the waits up to that of a place.
+// gather judges the ends that a simulation has found. Of several faults at one place the one of the highest rank is
+// kept; seen counts the waits up to that of a place.
 func (r *Result) gather(root *ssa.Function, result *simulation.Result, seen map[token.Pos]int) {
 	add := func(w Wait) {
 		switch n := seen[w.Pos]; {
 		case n == 0:
 			r.Waits = append(r.Waits, w)
 			seen[w.Pos] = len(r.Waits)
-		case r.Waits[n-1].Guessed && !w.Guessed:
+		case r.Waits[n-1].rank() < w.rank():
 			r.Waits[n-1] = w
 		}
 	}
