@@ -287,6 +287,7 @@ func (m *machine) branch(st *state, g int, f *frame, instr *ssa.If) bool {
 		m.forked = append(m.forked, other)
 		f = st.topFrame(g)
 		st.assume(cond, false)
+		m.left -= len(st.facts) / perStep // each has its own from here on
 		holds = false
 	}
 	if holds {
