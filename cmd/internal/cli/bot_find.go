@@ -80,13 +80,17 @@ func (o *botFindOptions) run(c *call) int {
 		},
 	})
 	switch {
-	case c.ctx.Err() != nil:
+	case err != nil && c.ctx.Err() != nil:
 		return c.interrupted()
 	case err != nil:
 		return c.failed(err)
 	}
 	if err := file.Write(o.out); err != nil {
 		return c.unwritten(err)
+	}
+	if c.ctx.Err() != nil {
+		c.warn(fmt.Sprintf("interrupted: %s so far in %s", report.Count(len(file.Findings), "finding"), o.out))
+		return exitInterrupted
 	}
 	if !file.Complete {
 		c.warn("not all of the request could be analysed and run, so that no comment will be resolved")

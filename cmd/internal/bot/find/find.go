@@ -28,7 +28,8 @@ type Options struct {
 	Note      func(string) // prints how far the work is
 }
 
-// Find compares HEAD of the repository around the folder of a module with the base.
+// Find compares HEAD of the repository around the folder of a module with the base. If ctx ends once both have been
+// checked, the file has what runs had shown until then, and is not complete.
 func Find(ctx context.Context, dir string, o Options) (*bot.File, error) {
 	dir, err := filepath.EvalSymlinks(dir) // as git and go list name it
 	if err != nil {
@@ -98,7 +99,7 @@ func (w *work) do(ctx context.Context) error {
 	w.Note("checking the request")
 	// Possible findings and leads tell that a finding is still there, though nobody posts them.
 	suspected, whole, err := w.report(ctx, w.dir, "check", append([]string{"-possible", "-leads"}, w.Packages...)...)
-	if err != nil {
+	if err := cmp.Or(err, ctx.Err()); err != nil {
 		return err
 	}
 	w.file.Complete = whole
@@ -115,7 +116,7 @@ func (w *work) do(ctx context.Context) error {
 		w.file.Complete = w.file.Complete && whole
 	}
 	w.file.Findings = join(shown, suspected)
-	return ctx.Err()
+	return nil
 }
 
 // checkBase returns the findings of the base, in a copy of it. A base without the module, or with another one that does
@@ -131,21 +132,21 @@ func (w *work) checkBase(ctx context.Context) ([]*finding.Finding, error) {
 		return nil, nil
 	}
 	known, _, err := w.report(ctx, dir, "check", append([]string{"-possible", "-leads"}, w.Packages...)...)
-	return known, err
+	return known, cmp.Or(err, ctx.Err())
 }
 
 // report returns the findings of a command, and whether it has done all that it should: a command that could not begin,
-// for example where nothing compiles, has no findings.
+// for example where nothing compiles, has no findings. One that ctx has ended has those that it had reported before.
 func (w *work) report(ctx context.Context, dir, command string, args ...string) (all []*finding.Finding, whole bool,
 	err error) {
 	out := filepath.Join(w.tmp, command+".jsonl")
 	defer os.Remove(out)
 	code, err := w.Interlock(ctx, dir, append([]string{command, "-o=jsonl:" + out}, args...)...)
-	if err := cmp.Or(err, ctx.Err()); err != nil {
+	if err != nil && ctx.Err() == nil {
 		return nil, false, err
 	}
 	all, interrupted, err := report.ReadFindings(out)
-	if code == 0 || code == 1 { // behind other codes the report may be missing
+	if ctx.Err() == nil && (code == 0 || code == 1) { // else the report may be missing
 		return all, !interrupted, err
 	}
 	return all, false, nil

@@ -51,10 +51,12 @@ func TestFind(t *testing.T) {
 		name     string
 		code     int // of the check of head
 		complete bool
-	}{{"clean", 0, true}, {"findings", 1, true}, {"broken", 3, false}} {
+	}{{"clean", 0, true}, {"findings", 1, true}, {"broken", 3, false}, {"interrupted", 0, false}} {
 		t.Run(c.name, func(t *testing.T) {
 			var calls []string
-			f, err := Find(t.Context(), module, Options{Base: "main", Flags: []string{"-runs=3"}, Note: func(string) {},
+			ctx, interrupt := context.WithCancel(t.Context())
+			defer interrupt()
+			f, err := Find(ctx, module, Options{Base: "main", Flags: []string{"-runs=3"}, Note: func(string) {},
 				Interlock: func(_ context.Context, at string, args ...string) (int, error) {
 					report := []*finding.Finding{some("old", finding.Suspected)}
 					code := 0
@@ -71,6 +73,10 @@ func TestFind(t *testing.T) {
 					default:
 						at = "head"
 						report = append(report, some("race", finding.Confirmed))
+						if c.name == "interrupted" {
+							interrupt()
+							code = 130
+						}
 					}
 					calls = append(calls, strings.Join(append([]string{at, args[0]}, args[2:]...), " "))
 					if code == 3 {
