@@ -188,14 +188,15 @@ var library = []row{
 
 	{pkg: "reflect", is: noEffect | keepsNothing | argumentsListed},
 	{pkg: "reflect", names: "Copy Swapper", writes: 1},
-	{pkg: "reflect", names: "ValueOf", is: callsByName},
+	{pkg: "reflect", names: "ValueOf", is: callsByName, not: keepsNothing},
+	{pkg: "reflect", names: "Select *.Send *.TrySend *.Recv *.TryRecv *.Close", not: keepsNothing},
 	{pkg: "reflect", names: "*.Call *.CallSlice *.Method *.MethodByName", is: callsByName},
 	{pkg: "regexp", is: ordersNothing},
 
 	{pkg: "runtime", is: ordersNothing | keepsNothing | onlyKeeps},
 	{pkg: "runtime", names: "Goexit", is: neverReturns, not: ordersNothing},
 	{pkg: "runtime", names: "KeepAlive", is: handsOverNothing},
-	{pkg: "runtime", names: "SetFinalizer AddCleanup", is: startsCallback | startsLate},
+	{pkg: "runtime", names: "SetFinalizer AddCleanup", is: startsCallback | startsLate, not: keepsNothing},
 	{pkg: "runtime/debug", is: keepsNothing},
 
 	{pkg: "slices", is: pure&^keepsNothing | argumentsListed | runsCallback},

@@ -16,6 +16,10 @@ func (m *machine) builtin(st *state, g int, d deferred) value {
 		return d.args[0]
 	case "clear":
 		m.noteMapAccess(st, g, d, true)
+		m.removeAll(st, d.args[0])
+	case "copy": // what the elements are is not known any more
+		m.escape(st, d.args[0])
+		m.escape(st, d.args[1])
 	case "delete":
 		m.noteMapAccess(st, g, d, true)
 		m.remove(st, d.args[0], d.args[1])

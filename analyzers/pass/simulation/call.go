@@ -120,6 +120,7 @@ func (m *machine) startCall(st *state, g int, d deferred, inLine bool) bool {
 				return m.startCall(st, g, text, false)
 			}
 			m.passOver(st, fn)
+			m.handCallbacks(st, fn, d)
 			m.container(st, g, d, fn)
 			return m.finish(st, g, d, inLine, m.outcome(st, g, d, fn))
 		}
@@ -135,6 +136,33 @@ func (m *machine) startCall(st *state, g int, d deferred, inLine bool) bool {
 	gr := st.editGoroutine(g)
 	gr.frames = append(gr.frames, frame)
 	return true
+}
+
+// handCallbacks lets others know the functions, and the objects as of an interface, that fn is handed, which is not run
+// and calls them: sort.Slice, fmt.Fscan.
+func (m *machine) handCallbacks(st *state, fn *ssa.Function, d deferred) {
+	params := fn.Signature.Params()
+	args := d.args[max(0, len(d.args)-params.Len()):]
+	for i, v := range args {
+		if called, ok := v.function(); ok {
+			if !m.isQuiet(called) {
+				m.escape(st, v)
+			}
+			continue
+		}
+		if i, ok := params.At(i).Type().Underlying().(*types.Interface); ok && i.NumMethods() > 0 && v.kind == boxed {
+			m.escape(st, v)
+		}
+	}
+}
+
+// function returns the function that v is, with what it has captured.
+func (v value) function() (fn *ssa.Function, ok bool) {
+	if v.kind != closure {
+		return nil, false
+	}
+	fn, ok = v.ref.at.(*ssa.Function)
+	return fn, ok
 }
 
 // strange reports whether a shallow simulation leaves fn out: it is long, not part of the
@@ -190,6 +218,9 @@ func origin(fn *ssa.Function) *ssa.Function {
 
 // opaque calls unknown code: the arguments have escaped.
 func (m *machine) opaque(st *state, g int, d deferred, inLine bool) bool {
+	if c := d.call.Common(); c.IsInvoke() && slices.Contains([]string{"Fatal", "Fatalf", "Fatalln"}, c.Method.Name()) {
+		return endTest(m, st, g, d, inLine) // as loggers do
+	}
 	st.clouded = true
 	m.escape(st, d.fn)
 	for _, a := range d.args {

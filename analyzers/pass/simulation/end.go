@@ -19,6 +19,8 @@ type End struct {
 	Counted bool
 	// Alone: no second goroutine has been started.
 	Alone bool
+	// Running: a goroutine that has not ended may go on.
+	Running bool
 }
 
 // Stuck is a goroutine that waits for ever.
@@ -73,6 +75,8 @@ func (x *explorer) judgeComponent(members []*node) {
 			end.Left = append(end.Left, Left{g, gr.start, gr.end, gr.fatal})
 		case gr.status == waiting && x.neverMoves(members, g):
 			end.Stuck = append(end.Stuck, x.m.describeStuck(st, g))
+		default:
+			end.Running = true
 		}
 	}
 	if !st.failed {

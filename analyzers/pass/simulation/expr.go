@@ -358,15 +358,12 @@ func (m *machine) lookUpKey(st *state, x, k value, t types.Type, unknown value) 
 
 // update is m[k] = v.
 func (m *machine) update(st *state, x, k, v value) {
-	if x.kind != address {
+	if x.kind != address || st.objs[x.n].escaped || len(st.objs[x.n].pairs) >= maxLength {
+		m.escape(st, k)
 		m.escape(st, v)
 		return
 	}
 	o := st.editObject(x.n)
-	if o.escaped || len(o.pairs) >= maxLength {
-		m.escape(st, v)
-		return
-	}
 	for i, p := range o.pairs {
 		if m.evalEqual(p.key, k) == yes {
 			o.pairs[i].val = v
@@ -387,6 +384,16 @@ func (m *machine) remove(st *state, x, k value) {
 			o.pairs = append(o.pairs[:i:i], o.pairs[i+1:]...)
 			return
 		}
+	}
+}
+
+// removeAll is clear(x).
+func (m *machine) removeAll(st *state, x value) {
+	switch {
+	case x.kind == address && !st.objs[x.n].escaped:
+		st.editObject(x.n).pairs = nil
+	case x.kind == slice:
+		m.escape(st, x)
 	}
 }
 

@@ -105,6 +105,10 @@ func (m *machine) compare(op token.Token, x, y value) value {
 		x, y, op = y, x, map[token.Token]token.Token{token.LSS: token.GTR, token.GTR: token.LSS, token.LEQ: token.GEQ,
 			token.GEQ: token.LEQ}[op]
 	}
+	// Of two that are not known x <= y is the same question as y < x.
+	if y.kind != number && (op == token.GTR || op == token.LEQ) {
+		x, y, op = y, x, map[token.Token]token.Token{token.GTR: token.LSS, token.LEQ: token.GEQ}[op]
+	}
 	switch op {
 	case token.GTR:
 		return m.negate(m.in.internTerm("<=", 0, x, y))

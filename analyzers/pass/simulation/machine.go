@@ -60,6 +60,7 @@ type Layouts struct {
 	// The functions on which the answers in quiet and joins rest.
 	quietBy map[*ssa.Function][]*ssa.Function
 	joinBy  map[*ssa.BasicBlock][]*ssa.Function
+	rounds  map[*ssa.BasicBlock]bool // does control come back to the block before it comes to the one in joins?
 	pools   map[*ssa.BasicBlock]bool // does a loop that begins with the block start goroutines?
 	loops   map[*ssa.BasicBlock]bool // see repeats
 }
@@ -67,7 +68,7 @@ type Layouts struct {
 // NewLayouts returns an empty memory of a package's functions.
 func NewLayouts() *Layouts {
 	return &Layouts{of: map[*ssa.Function]*layout{}, quiet: map[*ssa.Function]bool{},
-		joins: map[*ssa.BasicBlock]*ssa.BasicBlock{}, quietBy: map[*ssa.Function][]*ssa.Function{},
+		joins: map[*ssa.BasicBlock]*ssa.BasicBlock{}, rounds: map[*ssa.BasicBlock]bool{}, quietBy: map[*ssa.Function][]*ssa.Function{},
 		joinBy: map[*ssa.BasicBlock][]*ssa.Function{}, pools: map[*ssa.BasicBlock]bool{},
 		loops: map[*ssa.BasicBlock]bool{}}
 }

@@ -285,7 +285,11 @@ func (m *machine) outcome(st *state, g int, d deferred, fn *ssa.Function) value 
 	return m.freshSymbol(st, g, d.call)
 }
 
+// sameContext returns the context that is handed over, which whoever has it may ask for the other arguments.
 func sameContext(m *machine, st *state, g int, d deferred, inLine bool) bool {
+	for _, v := range d.args[1:] {
+		m.escape(st, v)
+	}
 	return m.finish(st, g, d, inLine, d.args[0])
 }
 
@@ -348,7 +352,7 @@ func timerStruct(once bool) model {
 }
 
 // resetTimer stops a Timer or Ticker or sets it again, and returns whether it was still to fire; nothing is received
-// from it after Stop. Whether the function of one that has one has run is not known.
+// from it after Stop.
 func resetTimer(again bool) model {
 	return func(m *machine, st *state, g int, d deferred, inLine bool) bool {
 		id, p, ok := m.target(st, d.args[0])
@@ -358,6 +362,9 @@ func resetTimer(again bool) model {
 		ch := m.loadPlace(st, id, m.in.internPlace(p, 0), types.Typ[types.UntypedNil])
 		if ch.kind != address || st.objs[ch.n].ch == nil {
 			st.clouded = true
+			if ch.kind == null { // the function of one that has one was started at once
+				return m.finish(st, g, d, inLine, no)
+			}
 			return m.finish(st, g, d, inLine, m.freshSymbol(st, g, d.call))
 		}
 		fires := st.objs[ch.n].ch.fires

@@ -52,9 +52,10 @@ func (m *machine) findJoin(b *ssa.BasicBlock) *ssa.BasicBlock {
 					return nil
 				}
 			}
-			if setsCount(to) {
+			if setsCount(to) || region[b] && setsCount(b) {
 				return nil
 			}
+			m.layouts.rounds[b] = region[b]
 			return to
 		}
 		if work < 0 {
@@ -243,8 +244,25 @@ func matters(t types.Type) bool {
 	return true
 }
 
-// jumpOver goes to block to; values that the ways there may have set differently are not known.
+// jumpOver goes to block to; values that the ways there may have set differently are not known, such as those of the
+// loop that is left:
+//
+//	n := 0; for _, a := range all { if a != nil { n++ } }; …
 func (m *machine) jumpOver(st *state, g int, f *frame, to *ssa.BasicBlock) {
+	if from := f.block; m.layouts.rounds[from] {
+		for _, instr := range from.Instrs {
+			switch v := instr.(type) {
+			case *ssa.Phi:
+				f = st.topFrame(g)
+				m.setRegister(f, v, m.freshSymbol(st, g, v))
+			case *ssa.BinOp: // made of one
+				if !isTemporary(v, from) {
+					f = st.topFrame(g)
+					m.setRegister(f, v, m.freshSymbol(st, g, v))
+				}
+			}
+		}
+	}
 	f.block, f.pc = to, 0
 	for _, instr := range to.Instrs {
 		phi, ok := instr.(*ssa.Phi)

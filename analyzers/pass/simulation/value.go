@@ -168,6 +168,10 @@ func (in *interner) constant(c *ssa.Const) value {
 		if n, ok := constant.Int64Val(c.Value); ok {
 			return numberValue(n)
 		}
+	case constant.Float:
+		if constant.Sign(c.Value) == 0 {
+			return no // as the zero value of the type
+		}
 	}
 	return value{kind: text, ref: in.intern('x', c.Value.ExactString(), nil, nil, 0)}
 }
@@ -177,7 +181,7 @@ func zeroValue(in *interner, t types.Type) value {
 	switch u := t.Underlying().(type) {
 	case *types.Basic:
 		switch {
-		case u.Info()&(types.IsInteger|types.IsBoolean) != 0:
+		case u.Info()&(types.IsInteger|types.IsFloat|types.IsBoolean) != 0:
 			return no
 		case u.Kind() == types.UnsafePointer, u.Kind() == types.UntypedNil:
 			return nilValue

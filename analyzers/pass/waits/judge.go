@@ -42,7 +42,7 @@ func (r *Result) findFault(root *ssa.Function, result *simulation.Result, end *s
 	w := Wait{Code: code, Side: sideOf(first), Why: why,
 		Guessed: code == finding.EndlessWait &&
 			(end.Counted || isGuessed(first.At) || recounts(end) || waitsAlone(first, end) || r.isHelper(root)),
-		LeftBehind: code == finding.EndlessWait && !r.Prog.InTestFile(root) && isLeftBehind(first, end)}
+		LeftBehind: code == finding.EndlessWait && r.isLeftBehind(root, first, end)}
 	// The fault is where the lock that nobody releases is taken.
 	if h := slices.IndexFunc(first.Holders, r.isLockLost); code == finding.LostUnlock && h >= 0 {
 		first.At, first.Read = first.Holders[h].At, first.Holders[h].Read
@@ -73,11 +73,31 @@ func (w *Wait) addHolders(stuck []simulation.Stuck) {
 	}
 }
 
-// isLeftBehind reports whether s is the only wait of an end, by a goroutine that has been started, at a channel.
-func isLeftBehind(s simulation.Stuck, end *simulation.End) bool {
-	return s.Goroutine != 0 && len(s.Sends) > 0 &&
+// isLeftBehind reports whether s is the only wait of an end, by a goroutine that has been started, at a channel, and
+// all others have returned. A test, and a program, may end soon after its function. Where the start or the wait is
+// passed by on a condition, the other side may well be so too, on one that only looks different:
+//
+//	if strings.HasPrefix(s, "x") { go … }; …; if isX(s) { <-ch }
+func (r *Result) isLeftBehind(root *ssa.Function, s simulation.Stuck, end *simulation.End) bool {
+	return s.Goroutine != 0 && len(s.Sends) > 0 && !end.Running &&
+		!r.Prog.InTestFile(root) && root.Pkg.Pkg.Name() != "main" && !isPassedBy(s.Start) && !isPassedBy(s.At) &&
 		!slices.ContainsFunc(end.Stuck, func(o simulation.Stuck) bool { return o.At != s.At }) &&
 		!slices.ContainsFunc(end.Left, func(l simulation.Left) bool { return l.Fatal })
+}
+
+// isPassedBy reports whether a way goes around an instruction and then on like the ways through it. Of one in a loop
+// it does not count.
+func isPassedBy(at ssa.Instruction) bool {
+	from, passed := at.Block(), false
+	seen := map[*ssa.BasicBlock]bool{}
+	for next := slices.Clone(from.Succs); len(next) > 0; next = next[1:] {
+		if b := next[0]; !seen[b] {
+			seen[b] = true
+			passed = passed || !from.Dominates(b)
+			next = append(next, b.Succs...)
+		}
+	}
+	return passed && !seen[from]
 }
 
 // onPurpose reports whether s waits for a message that can never come: select {}, or a channel made where it is
