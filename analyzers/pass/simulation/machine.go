@@ -68,8 +68,9 @@ type Layouts struct {
 // NewLayouts returns an empty memory of a package's functions.
 func NewLayouts() *Layouts {
 	return &Layouts{of: map[*ssa.Function]*layout{}, quiet: map[*ssa.Function]bool{},
-		joins: map[*ssa.BasicBlock]*ssa.BasicBlock{}, rounds: map[*ssa.BasicBlock]bool{}, quietBy: map[*ssa.Function][]*ssa.Function{},
-		joinBy: map[*ssa.BasicBlock][]*ssa.Function{}, pools: map[*ssa.BasicBlock]bool{},
+		joins: map[*ssa.BasicBlock]*ssa.BasicBlock{}, rounds: map[*ssa.BasicBlock]bool{},
+		quietBy: map[*ssa.Function][]*ssa.Function{},
+		joinBy:  map[*ssa.BasicBlock][]*ssa.Function{}, pools: map[*ssa.BasicBlock]bool{},
 		loops: map[*ssa.BasicBlock]bool{}}
 }
 

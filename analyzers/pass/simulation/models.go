@@ -285,7 +285,7 @@ func (m *machine) outcome(st *state, g int, d deferred, fn *ssa.Function) value 
 	return m.freshSymbol(st, g, d.call)
 }
 
-// sameContext returns the context that is handed over, which whoever has it may ask for the other arguments.
+// sameContext returns the context that is handed over, from which others may get the other arguments.
 func sameContext(m *machine, st *state, g int, d deferred, inLine bool) bool {
 	for _, v := range d.args[1:] {
 		m.escape(st, v)
