@@ -54,7 +54,7 @@ aria-label="budget in percent"> % <button>Set the budget</button></form>
 </p>
 <h2>{{len .All}} findings</h2>
 <p>As <a href="findings.txt">text</a>, as <a href="findings.json">JSON</a>, as <a href="findings.jsonl">a file for
-interlock report</a>. Races are predicted, not confirmed.{{with .Unkept}} {{.}} more are not kept here.{{end}}</p>
+interlock report</a>, as <a href="pprof">a profile for pprof</a>. Races are predicted, not confirmed.{{with .Unkept}} {{.}} more are not kept here.{{end}}</p>
 {{range .All}}
 <h3>{{.Title}}</h3>
 <p>{{.Why}} Seen {{.Count}} times.</p>
