@@ -41,6 +41,9 @@ func init() {
 	a := &process
 	a.mu.Lock()
 	defer a.mu.Unlock()
+	if signalled {
+		ilkRun(a.obey)
+	}
 	text := environment("INTERLOCK_SAMPLE")
 	wrong := ""
 	a.settings, wrong = startSettings(text)

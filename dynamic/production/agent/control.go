@@ -73,9 +73,9 @@ func Switch(on bool) error {
 		return nil
 	}
 	if !on {
-		a.end("it was switched off")
 		say("this process is not watched any more, as it was switched off")
 		return nil
+		a.end("it was switched off")
 	}
 	if why := a.begin(); why != "" {
 		a.why = why
@@ -85,6 +85,19 @@ func Switch(on bool) error {
 }
 
 // SetBudget sets the share of the processor time that the watch may take, in percent.
+// obey turns the watch on or off at each signal. Signals that come while it does are one.
+func (a *agent) obey() {
+	for {
+		ilkAwaitSignal()
+		a.mu.Lock()
+		on := a.on
+		a.mu.Unlock()
+		if err := Switch(!on); err != nil {
+			say(err.Error() + "; this process is not watched")
+		}
+	}
+}
+
 func SetBudget(percent float64) error {
 	if !(leastBudget <= percent && percent <= mostBudget) {
 		return errors.New("the budget is from 0.1 to 20 percent")

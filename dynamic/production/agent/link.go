@@ -9,6 +9,9 @@ import "unsafe"
 //go:linkname ilkRun runtime.ilkRun
 func ilkRun(agent func())
 
+//go:linkname ilkAwaitSignal runtime.ilkAwaitSignal
+func ilkAwaitSignal()
+
 //go:linkname ilkInfo runtime.ilkInfo
 func ilkInfo() (means, errno int32, trap, sample, period int64)
 

@@ -25,7 +25,8 @@ const leastBudget, mostBudget = 0.1, 20
 func (s *settings) percent() int32 { return int32(100 * s.budget) }
 
 // startSettings returns the settings at the start of the process, and what is wrong with the text. Where it sets
-// nothing, a watch that is switched on later has the defaults and no file: nobody has asked for one.
+// nothing, a watch that is switched on later has the defaults. It has no file, as nobody has asked for one, unless what
+// it finds would be nowhere: if a signal switches it and there are no pages.
 func startSettings(text string) (s settings, wrong string) {
 	if text != "" {
 		if s, wrong = parseSettings(text); wrong == "" {
@@ -33,7 +34,9 @@ func startSettings(text string) (s settings, wrong string) {
 		}
 	}
 	s, _ = parseSettings("on")
-	s.file = ""
+	if paged || !signalled {
+		s.file = ""
+	}
 	return s, wrong
 }
 
