@@ -169,6 +169,9 @@ func (seen *race) note(rec *evidence.Record, of process) {
 func sideOf(s *evidence.Side) side {
 	g := stacktext.Parse(s.Stack)
 	g.ID = s.GID
+	for _, key := range slices.Sorted(maps.Keys(s.Labels)) {
+		g.Labels = append(g.Labels, finding.Label{Key: key, Value: s.Labels[key]})
+	}
 	frame := finding.Frame{Function: "?", File: "?", Line: 1}
 	if len(g.Stack) > 0 {
 		frame = stacktext.UserFrame(g.Stack)

@@ -58,6 +58,21 @@ func TestJoin(t *testing.T) {
 	}
 }
 
+// Each side has the labels of its goroutine, whichever comes first.
+func TestLabels(t *testing.T) {
+	labelled := strings.Replace(sideText("b", "Set", 9, true), `"gid"`, `"labels":{"path":"/b \"c\"","job":"1"},"gid"`, 1)
+	file := write(t, "a", "1", "", `"kind":"clock","count":1,`+sideText("a", "Get", 5, false)+","+labelled)
+	r, err := Read([]string{file})
+	if err != nil {
+		t.Fatal(err)
+	}
+	sides := r.Findings(nil)[0].Accesses
+	if set, get := sides[0].Goroutine.Name(), sides[1].Goroutine.Name(); set != `goroutine 3 {job="1", path="/b \"c\""}` ||
+		get != "goroutine 3" {
+		t.Errorf("%s and %s", set, get)
+	}
+}
+
 // The finding names packages with releases that no clock counts.
 func TestUncounted(t *testing.T) {
 	file := write(t, "a", "1", `,"uncounted":["m/asm"]`,

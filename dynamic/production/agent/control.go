@@ -24,6 +24,7 @@ func (a *agent) begin() (why string) {
 		}
 	}
 	ilkSetTimes(int64(a.settings.window), int64(a.settings.pause))
+	ilkSetLabelled(a.settings.labels)
 	a.budget.begin(a.settings.budget)
 	if errno := ilkSwitch(true, a.settings.percent()); errno != 0 {
 		return refusedTimer(errno)
@@ -74,8 +75,8 @@ func Switch(on bool) error {
 	}
 	if !on {
 		say("this process is not watched any more, as it was switched off")
-		return nil
 		a.end("it was switched off")
+		return nil
 	}
 	if why := a.begin(); why != "" {
 		a.why = why
@@ -84,7 +85,6 @@ func Switch(on bool) error {
 	return nil
 }
 
-// SetBudget sets the share of the processor time that the watch may take, in percent.
 // obey turns the watch on or off at each signal. Signals that come while it does are one.
 func (a *agent) obey() {
 	for {
@@ -98,6 +98,7 @@ func (a *agent) obey() {
 	}
 }
 
+// SetBudget sets the share of the processor time that the watch may take, in percent.
 func SetBudget(percent float64) error {
 	if !(leastBudget <= percent && percent <= mostBudget) {
 		return errors.New("the budget is from 0.1 to 20 percent")

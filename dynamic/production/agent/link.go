@@ -42,6 +42,9 @@ func ilkGrant(ns, most int64)
 //go:linkname ilkSetTimes runtime.ilkSetTimes
 func ilkSetTimes(window, pause int64)
 
+//go:linkname ilkSetLabelled runtime.ilkSetLabelled
+func ilkSetLabelled(on bool)
+
 //go:linkname ilkNow runtime.ilkNow
 func ilkNow() int64
 
@@ -70,6 +73,8 @@ type access struct {
 	n     uint32
 	stack [24]uintptr
 	regs  [16]uint64
+
+	labels [160]byte
 }
 
 // Flags of an access.
@@ -102,7 +107,8 @@ const (
 type counters struct {
 	samples, unknown, none, poor, full, hot, armed, refused, own, ordered, collected, runtime, late,
 	clock, met, changed, lost, nonGo, probes uint64
-	spent int64
+	spent  int64
+	labels uint64
 }
 
 // Means of sampling, as ilkInfo returns them.

@@ -8,12 +8,13 @@ import (
 	"time"
 )
 
-// settings is what INTERLOCK_SAMPLE says: on or off, budget=2%,window=15ms,pause=100us,file=evidence.jsonl,size=8MB.
+// settings is what INTERLOCK_SAMPLE says: on or off, budget=2%,window=15ms,pause=100us,labels,file=evidence.jsonl,size=8MB.
 type settings struct {
 	budget     float64 // share of the program's processor time
 	budgetText string
 	window     time.Duration // for so long a debug register watches a variable
 	pause      time.Duration // for so long a goroutine is held, without debug registers
+	labels     bool          // whether the labels of goroutines are in reports
 	file       string
 	size       int64 // bytes that the file may have
 }
@@ -64,6 +65,8 @@ func parseSettings(text string) (s settings, wrong string) {
 		case "pause":
 			d, err := time.ParseDuration(value)
 			s.pause, ok = d, err == nil && time.Microsecond <= d && d <= time.Millisecond
+		case "labels":
+			s.labels, ok = true, value == ""
 		case "file":
 			s.file, ok = value, value != ""
 		case "size":
@@ -71,12 +74,12 @@ func parseSettings(text string) (s settings, wrong string) {
 			megabytes, ok = number(strings.TrimSuffix(value, "MB"), 1, 1024)
 			s.size = int64(megabytes) << 20
 		default:
-			return s, name + " is not known; it has budget=2%, window=15ms, pause=100us, file=NAME, size=8MB, with commas " +
-				"between"
+			return s, name + " is not known; it has budget=2%, window=15ms, pause=100us, labels, file=NAME, size=8MB, with " +
+				"commas between"
 		}
 		if !ok {
 			return s, name + "=" + value + " is out of range; budget is from 0.1% to 20%, window from 1ms to 1s, pause from " +
-				"1us to 1ms, size from 1MB to 1024MB"
+				"1us to 1ms, size from 1MB to 1024MB, and labels has no value"
 		}
 	}
 	return s, ""

@@ -85,7 +85,7 @@ func ilkTakeUnknown() uintptr {
 // ilkCounters copies ilkStats.
 //
 //go:linkname ilkCounters
-func ilkCounters(to *[20]uint64) { *to = *(*[20]uint64)(unsafe.Pointer(&ilkStats)) }
+func ilkCounters(to *[21]uint64) { *to = *(*[21]uint64)(unsafe.Pointer(&ilkStats)) }
 
 // ilkGrant adds time for handlers, up to most, in ns.
 //

@@ -59,7 +59,7 @@ interlock report</a>, as <a href="pprof">a profile for pprof</a>. Races are pred
 <h3>{{.Title}}</h3>
 <p>{{.Why}} Seen {{.Count}} times.</p>
 <div class="sides">{{range .Sides}}
-<div>{{mode .}} by goroutine {{.Goroutine}}
+<div>{{mode .}} by goroutine {{.Goroutine}}{{range .Labels}} <code>{{.Key}}={{printf "%q" .Value}}</code>{{end}}
 <pre>{{range .Frames}}{{.Function}}
     {{.File}}:{{.Line}}
 {{end}}</pre></div>{{end}}

@@ -85,6 +85,9 @@ func (p *profile) sample(r status.Race, i int, s status.Side) {
 		labels[1][1] = place(r.Sides[1-i])
 		labels = append(labels, [2]string{"side", [...]string{"later", "earlier"}[i]})
 	}
+	for _, l := range s.Labels { // those that a profile of the processor time has
+		labels = append(labels, [2]string{l.Key, l.Value})
+	}
 	for _, label := range labels {
 		var l message
 		l.number(labelKey, p.text(label[0]))

@@ -37,6 +37,7 @@ func pprof(t *testing.T, races []status.Race, flags ...string) string {
 // both are the sides of a race: a read in g, called by h, and a write in f.
 func both() []status.Side {
 	read := side
+	read.Labels = []status.Label{{Key: "job", Value: "<1>"}}
 	read.Write, read.Goroutine = false, 8
 	read.Frames = []status.Frame{{Function: "main.g", File: "b.go", Line: 9}, {Function: "main.h", File: "b.go", Line: 3}}
 	return []status.Side{read, side}
@@ -54,7 +55,7 @@ func TestProfile(t *testing.T) {
 	const want = `Samples:
 races/count accesses/count[dflt]
           7          7: 1 2
-                access:[Read] other:[Write at main.f a.go:3] side:[later]
+                access:[Read] job:[<1>] other:[Write at main.f a.go:3] side:[later]
           0          7: 3
                 access:[Write] other:[Read at main.g b.go:9] side:[earlier]
           2          2: 4
