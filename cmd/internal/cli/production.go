@@ -189,10 +189,7 @@ func (c *call) sourceOf(seen *watched.Result) (root string, all []plan.Site) {
 	root, _ = os.Getwd()
 	var ours []string
 	for _, pkg := range seen.Packages() {
-		switch {
-		case pkg == "main": // the folder of a program is not known by its frames
-			ours = append(ours, seen.Programs()...)
-		case pkg == seen.Module || strings.HasPrefix(pkg, seen.Module+"/"):
+		if pkg == seen.Module || strings.HasPrefix(pkg, seen.Module+"/") {
 			ours = append(ours, pkg)
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -70,6 +71,18 @@ func TestLabels(t *testing.T) {
 	if set, get := sides[0].Goroutine.Name(), sides[1].Goroutine.Name(); set != `goroutine 3 {job="1", path="/b \"c\""}` ||
 		get != "goroutine 3" {
 		t.Errorf("%s and %s", set, get)
+	}
+}
+
+// An access of the program itself is in the package of its path, by which the go command finds it.
+func TestMainPackage(t *testing.T) {
+	text := strings.ReplaceAll(sideText("a", "Set", 9, true)+","+sideText("b", "Get", 5, false), "nm.", "nmain.")
+	r, err := Read([]string{write(t, "a", "1", "", `"kind":"clock","count":1,`+text)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if f := r.Findings(nil)[0]; f.Accesses[0].Package != "m/cmd" || !slices.Equal(r.Packages(), []string{"m/cmd"}) {
+		t.Errorf("%q, %q", f.Accesses[0].Package, r.Packages())
 	}
 }
 
