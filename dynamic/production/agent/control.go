@@ -26,7 +26,7 @@ func (a *agent) begin() (why string) {
 	ilkSetTimes(int64(a.settings.window), int64(a.settings.pause))
 	ilkSetLabelled(a.settings.labels)
 	a.budget.begin(a.settings.budget)
-	if errno := ilkSwitch(true, a.settings.percent()); errno != 0 {
+	if errno := ilkSwitch(true, a.settings.permille()); errno != 0 {
 		return refusedTimer(errno)
 	}
 	// From here on there are samples; they are judged by the agent's goroutine.
@@ -114,7 +114,7 @@ func SetBudget(percent float64) error {
 	// The time between two samples is that of the timers.
 	ilkSwitch(false, 0)
 	a.budget.begin(a.settings.budget)
-	if errno := ilkSwitch(true, a.settings.percent()); errno != 0 {
+	if errno := ilkSwitch(true, a.settings.permille()); errno != 0 {
 		a.end(refusedTimer(errno))
 		return errors.New(a.why)
 	}

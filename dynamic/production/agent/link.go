@@ -19,7 +19,7 @@ func ilkInfo() (means, errno int32, trap, sample, period int64)
 func ilkSetTable(rows unsafe.Pointer, mask uintptr)
 
 //go:linkname ilkSwitch runtime.ilkSwitch
-func ilkSwitch(on bool, percent int32) (errno int32)
+func ilkSwitch(on bool, permille int32) (errno int32)
 
 //go:linkname ilkLate runtime.ilkLate
 func ilkLate()

@@ -22,8 +22,8 @@ type settings struct {
 // Limits of the budget, in percent.
 const leastBudget, mostBudget = 0.1, 20
 
-// percent is the budget as package runtime has it.
-func (s *settings) percent() int32 { return int32(100 * s.budget) }
+// permille is the budget as package runtime has it, in tenths of a percent.
+func (s *settings) permille() int32 { return int32(1000*s.budget + 0.5) }
 
 // startSettings returns the settings at the start of the process, and what is wrong with the text. Where it sets
 // nothing, a watch that is switched on later has the defaults. It has no file, as nobody has asked for one, unless what
