@@ -153,6 +153,7 @@ func (p *Program) texts() (map[string][]byte, error) {
 	if p.Agent != "" {
 		all = slices.Concat(parts, pageParts)
 	}
+	// Our files, then those that are of this program.
 	for _, name := range all {
 		files, err := filesOf(name)
 		if err != nil {

@@ -32,8 +32,8 @@ func (o *productionFlags) declareProduction(fs *flag.FlagSet) {
 		"INTERLOCK_SAMPLE=budget=2%% turns it on; nothing is rewritten")
 	fs.StringVar(&o.agent, "agent", "", "with -production: add pages that show and switch the watch;\n`where` is mux, "+
 		"for http.DefaultServeMux, or an address such as 127.0.0.1:6061")
-	fs.StringVar(&o.signal, "signal", "", "with -production: the signal of this `name`, such as SIGUSR2, turns the watch\n"+
-		"on and off; the program does not get it")
+	fs.StringVar(&o.signal, "signal", "", "with -production: the signal of this `name`, such as SIGUSR2, turns "+
+		"the watch\non and off; the program does not get it")
 }
 
 // unused returns the flag that is of no use without -production, or "".

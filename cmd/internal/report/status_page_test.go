@@ -34,7 +34,8 @@ func shownWatch() pages.Watch {
 		Status: func() status.Status { return s }, Races: func() []status.Race { return races },
 		Evidence: func() []byte { return nil },
 		Switch: func(on bool) error {
-			s.On, s.PeriodNS, s.Means = on, 1_234_500, "short pauses, without debug registers (which show nothing on this machine)"
+			s.On, s.PeriodNS = on, 1_234_500
+			s.Means = "short pauses, without debug registers (which show nothing on this machine)"
 			return nil
 		},
 		SetBudget: func(percent float64) error { s.Budget = percent; return nil },
@@ -48,7 +49,9 @@ func TestStatusPage(t *testing.T) {
 	defer server.Close()
 	b := openURL(t, server.URL+pages.Prefix)
 	const text = `document.body.innerText`
-	for _, want := range []string{"2 findings", "off: INTERLOCK_SAMPLE is not set", "Data race: read and write", "seen 12 times"} {
+	for _, want := range []string{
+		"2 findings", "off: INTERLOCK_SAMPLE is not set", "Data race: read and write", "seen 12 times",
+	} {
 		if !strings.Contains(strings.ToLower(b.eval(text)), strings.ToLower(want)) {
 			t.Errorf("no %q on the page: %s", want, b.eval(text))
 		}

@@ -8,7 +8,8 @@ import (
 	"time"
 )
 
-// settings is what INTERLOCK_SAMPLE says: on or off, budget=2%,window=15ms,pause=100us,labels,file=evidence.jsonl,size=8MB.
+// settings is what INTERLOCK_SAMPLE says: on or off,
+// budget=2%,window=15ms,pause=100us,labels,file=evidence.jsonl,size=8MB.
 type settings struct {
 	budget     float64 // share of the program's processor time
 	budgetText string

@@ -127,6 +127,7 @@ func ilkMeasure() int64 {
 	}
 	ilkClose(fd)
 	ilkStats.probes = 0
+	// A try without a tick shows nothing.
 	best := int64(1 << 62)
 	for i, n := range ticks {
 		if n > 0 {

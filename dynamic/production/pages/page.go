@@ -62,12 +62,14 @@ aria-label="budget in percent"> % <button>Set the budget</button></form>
 </p>
 <h2>{{len .All}} {{if eq (len .All) 1}}finding{{else}}findings{{end}}</h2>
 <p>As <a href="findings.txt">text</a>, as <a href="findings.json">JSON</a>, as <a href="findings.jsonl">a file for
-interlock report</a>, as <a href="pprof">a profile for pprof</a>. Races are predicted, not confirmed.{{with .Unkept}} {{.}} more are not kept here.{{end}}</p>
+interlock report</a>, as <a href="pprof">a profile for pprof</a>. Races are
+predicted, not confirmed.{{with .Unkept}} {{.}} more are not kept here.{{end}}</p>
 {{range .All}}
 <h3>{{.Title}}</h3>
 <p>{{.Why}} Seen {{if eq .Count 1}}once{{else}}{{.Count}} times{{end}}.</p>
 <div class="sides">{{range .Sides}}
-<div>{{mode .}} by goroutine {{.Goroutine}}{{range .Labels}} <code>{{.Key}}={{printf "%q" .Value}}</code>{{end}}
+<div>{{mode .}} by goroutine {{.Goroutine}}
+{{- range .Labels}} <code>{{.Key}}={{printf "%q" .Value}}</code>{{end}}
 <pre>{{range .Frames}}{{.Function}}
     {{.File}}:{{.Line}}
 {{end}}</pre></div>{{end}}

@@ -197,7 +197,8 @@ func TestFindings(t *testing.T) {
 	page := f.do("GET", Prefix).Body.String()
 	for _, want := range []string{
 		"<h2>4 findings</h2>", "Data race: read and write", "main.f\n    a.go:3", "main.g\n    b.go:9", "main.h\n    c.go:5",
-		"by goroutine 8 <code>job=&#34;1&#34;</code>\n", "Seen 4 times", "Seen 5 times", "Seen 6 times", "Seen 7 times", reasons[status.Clock], reasons[status.Changed],
+		"by goroutine 8 <code>job=&#34;1&#34;</code>\n", "Seen 4 times", "Seen 5 times", "Seen 6 times", "Seen 7 times",
+		reasons[status.Clock], reasons[status.Changed],
 	} {
 		if !strings.Contains(page, want) {
 			t.Errorf("the page has no %q: %s", want, page)

@@ -3,6 +3,7 @@ package cli
 import (
 	"fmt"
 	"maps"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -13,40 +14,35 @@ import (
 	"github.com/interlock-go/interlock/dynamic/gocmd"
 )
 
-// aim has the runs make noise at the places of the findings in the file of -confirm alone, as -only does, and returns
-// these findings.
-func (o *testOptions) aim(c *call) ([]*finding.Finding, error) {
-	known, interrupted, err := report.ReadFindings(o.confirm)
+// toConfirm returns the findings in the file of -confirm, and their places as -only has them.
+func toConfirm(c *call, name string) (known []*finding.Finding, only string, err error) {
+	known, interrupted, err := report.ReadFindings(name)
 	if err != nil {
-		return nil, gocmd.Refuse("-confirm: "+err.Error(), "name a file that -o jsonl:file has written, such as "+
+		return nil, "", gocmd.Refuse("-confirm: "+err.Error(), "name a file that -o jsonl:file has written, such as "+
 			"`interlock report -o jsonl:f.jsonl` of what production has seen")
 	}
 	if interrupted {
-		c.warn("-confirm: " + interruptedFindings(o.confirm))
+		c.warn("-confirm: " + interruptedFindings(name))
 	}
 	// One access is a place; two findings may share it.
 	places := map[string]bool{}
 	for _, f := range known {
 		for _, a := range f.Accesses {
 			if a.Column == 0 {
-				return nil, gocmd.Refuse(fmt.Sprintf("-confirm: %s has no column for the access at %s:%d", o.confirm, a.File,
+				return nil, "", gocmd.Refuse(fmt.Sprintf("-confirm: %s has no column for the access at %s:%d", name, a.File,
 					a.Line), "run `interlock report -o jsonl:file` in the folder of the module, whose source has it")
 			}
 			places[fmt.Sprintf("%s:%d:%d", a.File, a.Line, a.Column)] = true
 		}
 	}
 	if len(places) == 0 {
-		return nil, gocmd.Refuse("-confirm: "+o.confirm+" has no finding", "name a file with some")
+		return nil, "", gocmd.Refuse("-confirm: "+name+" has no finding", "name a file with some")
 	}
-	o.only = strings.Join(slices.Sorted(maps.Keys(places)), ",")
-	if len(c.packages) == 0 {
-		c.packages = packagesWith(known)
-	}
-	return known, nil
+	return known, strings.Join(slices.Sorted(maps.Keys(places)), ","), nil
 }
 
-// sayConfirmed says of each finding that was to be confirmed whether it was.
-func (o *testOptions) sayConfirmed(c *call, known []*finding.Finding, shown *testrun.Results) {
+// printConfirmed prints of each finding that was to be confirmed whether it was.
+func printConfirmed(c *call, known []*finding.Finding, shown *testrun.Results) {
 	runs := progress.Count(shown.Result.Counted, "run")
 	for _, f := range known {
 		if slices.ContainsFunc(shown.Joined, func(g *finding.Finding) bool {
@@ -88,4 +84,34 @@ func unreachedOf(f *finding.Finding, shown *testrun.Results) string {
 		return ""
 	}
 	return "; no test comes to " + strings.Join(all, " and ")
+}
+
+// packagesWith returns the packages that findings are in, or a pattern for all where one does not name its own.
+func packagesWith(findings []*finding.Finding) (all []string) {
+	for _, f := range findings {
+		if len(f.Accesses) == 0 {
+			return []string{"./..."}
+		}
+		for _, a := range f.Accesses {
+			if !filepath.IsLocal(a.File) || strings.HasPrefix(a.File, "vendor/") {
+				continue // of another module, where nothing can be patched
+			}
+			pkg := a.Package
+			if strings.HasSuffix(a.File, "_test.go") {
+				pkg = strings.TrimSuffix(pkg, "_test")
+			}
+			if !slices.Contains(all, pkg) {
+				all = append(all, pkg)
+			}
+		}
+	}
+	if len(all) == 0 {
+		return []string{"./..."}
+	}
+	return all
+}
+
+// interruptedFindings is the sentence about a file that an interrupted command has written.
+func interruptedFindings(file string) string {
+	return file + ": the command that wrote it was interrupted, so findings may be missing"
 }
