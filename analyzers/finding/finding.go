@@ -285,6 +285,27 @@ type Goroutine struct {
 	ID      int64   `json:"id"`
 	Stack   []Frame `json:"stack"`             // innermost first, the access's own function at 0
 	Created []Frame `json:"created,omitempty"` // the go statement; empty for the main goroutine
+	// Labels are those that the program has given the goroutine by runtime/pprof, where they were asked for.
+	Labels []Label `json:"labels,omitempty"`
+}
+
+// Label is a label of a goroutine.
+type Label struct {
+	Key   string `json:"key"`
+	Value string `json:"value"`
+}
+
+// Name names the goroutine for people: its number and its labels.
+func (g *Goroutine) Name() string {
+	name := fmt.Sprintf("goroutine %d", g.ID)
+	if len(g.Labels) == 0 {
+		return name
+	}
+	var all []string
+	for _, l := range g.Labels {
+		all = append(all, fmt.Sprintf("%s=%q", l.Key, l.Value))
+	}
+	return name + " {" + strings.Join(all, ", ") + "}"
 }
 
 // Frame is one frame of a stack.

@@ -23,13 +23,15 @@ type Production struct {
 	Env   []string // of the go command
 	// Uncounted are packages with releases that no clock counts: races of programs with these are predicted.
 	Uncounted []string
+	// Signalled are packages that name the signal which switches the watch: they do not get it any more.
+	Signalled []string
 }
 
 // linked is a package of a program as go list prints it.
 type linked struct {
 	ImportPath, Name, Dir string
 	Standard              bool
-	SFiles, Deps          []string
+	SFiles, GoFiles, Deps []string
 	Module                *struct {
 		Path, Dir string
 		Main      bool
@@ -37,11 +39,10 @@ type linked struct {
 }
 
 // PrepareProduction lays out in dir what programs among the packages need, which the go command finds in the folder
-// from. The files are needed as long as something is built with them. agent is where the programs have their pages, as
-// [production.Where] returns it; "" is nowhere. What cannot be built so is a *[gocmd.ConfigError] or a
-// *[production.UnsupportedError].
-func PrepareProduction(ctx context.Context, dir, from, agent string, env, flags, packages []string) (*Production,
-	error) {
+// from. The files are needed as long as something is built with them. What cannot be built so is a
+// *[gocmd.ConfigError] or a *[production.UnsupportedError].
+func PrepareProduction(ctx context.Context, dir, from string, by production.Switches, env, flags, packages []string) (
+	*Production, error) {
 	g := gocmd.Command{Dir: from, Env: env}
 	e, err := g.Environment(ctx)
 	if err != nil {
@@ -50,12 +51,16 @@ func PrepareProduction(ctx context.Context, dir, from, agent string, env, flags,
 	if err := refuseForProduction(e, flags); err != nil {
 		return nil, err
 	}
-	p, err := productionProgram(ctx, g, agent, flags, packages)
+	p, err := productionProgram(ctx, g, by, flags, packages)
 	if err != nil {
 		return nil, err
 	}
+	out := new(Production)
+	if err := out.inspect(ctx, g, by.Signal.Name, slices.Concat(flags, []string{"--"}, packages)); err != nil {
+		return nil, err
+	}
+	p.Uncounted = out.Uncounted
 	// A toolchain of the module cache cannot be replaced in part, but links to it can.
-	out := &Production{Uncounted: p.Uncounted}
 	root := e.GOROOT
 	if _, cached := gocmd.Below(e.GOMODCACHE, root); cached {
 		if root, err = linkedRoot(dir, e.GOROOT); err != nil {
@@ -98,14 +103,14 @@ func refuseForProduction(e gocmd.Env, flags []string) error {
 }
 
 // productionProgram finds the main module and the programs among the packages.
-func productionProgram(ctx context.Context, g gocmd.Command, agent string, flags, packages []string) (
+func productionProgram(ctx context.Context, g gocmd.Command, by production.Switches, flags, packages []string) (
 	*production.Program, error) {
 	named, err := listProduction(ctx, g, "Deps", slices.Concat(flags, []string{"--"}, packages))
 	if err != nil {
 		return nil, err
 	}
 	// Programs are built with one agent, in one main module.
-	p := &production.Program{Agent: agent}
+	p := &production.Program{Switches: by}
 	for _, l := range named {
 		if l.Name != "main" {
 			continue
@@ -116,7 +121,7 @@ func productionProgram(ctx context.Context, g gocmd.Command, agent string, flags
 		if p.Dir != "" && p.Dir != l.Module.Dir {
 			return nil, gocmd.Refuse("the programs are of several modules", "build those of one module at a time")
 		}
-		if agent == production.OnMux && !slices.Contains(l.Deps, "net/http") {
+		if by.Agent == production.OnMux && !slices.Contains(l.Deps, "net/http") {
 			return nil, gocmd.Refuse(l.ImportPath+" does not use net/http, so that it has no mux for the pages of an agent",
 				"give these an address of their own: -agent=127.0.0.1:6061")
 		}
@@ -126,21 +131,32 @@ func productionProgram(ctx context.Context, g gocmd.Command, agent string, flags
 	if len(p.Mains) == 0 {
 		return nil, gocmd.Refuse("no package is a program", "name one package main, such as ./cmd/server")
 	}
-	all, err := listProduction(ctx, g, "SFiles", slices.Concat([]string{"-deps"}, flags, []string{"--"}, packages))
-	if err != nil {
-		return nil, err
-	}
-	for _, l := range all {
-		if !l.Standard && ordersMemory(l) {
-			p.Uncounted = append(p.Uncounted, l.ImportPath)
-		}
-	}
 	return p, nil
 }
 
-// listProduction lists packages with their common fields and one more.
-func listProduction(ctx context.Context, g gocmd.Command, field string, args []string) (all []linked, err error) {
-	args = append([]string{"list", "-json=ImportPath,Name,Dir,Standard,Module," + field}, args...)
+// inspect finds the packages of the programs that somebody needs to know of. signal is the name of a signal, or "".
+func (p *Production) inspect(ctx context.Context, g gocmd.Command, signal string, named []string) error {
+	all, err := listProduction(ctx, g, "SFiles,GoFiles", append([]string{"-deps"}, named...))
+	if err != nil {
+		return err
+	}
+	for _, l := range all {
+		if l.Standard {
+			continue
+		}
+		if l.matches(l.SFiles, fences) {
+			p.Uncounted = append(p.Uncounted, l.ImportPath)
+		}
+		if signal != "" && l.matches(l.GoFiles, regexp.MustCompile(`\.`+signal+`\b`)) {
+			p.Signalled = append(p.Signalled, l.ImportPath)
+		}
+	}
+	return nil
+}
+
+// listProduction lists packages with their common fields and some more.
+func listProduction(ctx context.Context, g gocmd.Command, fields string, args []string) (all []linked, err error) {
+	args = append([]string{"list", "-json=ImportPath,Name,Dir,Standard,Module," + fields}, args...)
 	out, msg, err := g.Run(ctx, args...)
 	if err != nil {
 		return nil, gocmd.Failed("listing the packages", msg, err)
@@ -156,14 +172,14 @@ func listProduction(ctx context.Context, g gocmd.Command, field string, args []s
 	}
 }
 
-// fences are the instructions of assembly that order memory.
+// fences are the instructions of assembly that order memory: what a package with one releases may not be counted.
 var fences = regexp.MustCompile(`(?m)^[^/\n]*\b(LOCK\b|XCHG[BWLQ]\b|MFENCE|SFENCE)`)
 
-// ordersMemory reports whether the assembly of a package may release something by itself.
-func ordersMemory(l linked) bool {
-	return slices.ContainsFunc(l.SFiles, func(name string) bool {
+// matches reports whether one of the files of a package has a match, or cannot be read.
+func (l *linked) matches(files []string, what *regexp.Regexp) bool {
+	return slices.ContainsFunc(files, func(name string) bool {
 		text, err := os.ReadFile(filepath.Join(l.Dir, name))
-		return err != nil || fences.Match(text)
+		return err != nil || what.Match(text)
 	})
 }
 

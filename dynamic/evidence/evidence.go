@@ -278,6 +278,8 @@ type Side struct {
 	// Value is that of the memory when B came, its Size bytes as a number, if
 	// they are 1, 2, 4 or 8 at an address that is a multiple of that. Only B has it.
 	Value *uint64 `json:"value,omitempty"`
+	// Labels are those of the goroutine, where a program in production was asked for them.
+	Labels map[string]string `json:"labels,omitempty"`
 	// Stack is the text of runtime.Stack for the goroutine, with its
 	// "created by" lines, the monitor's own frames still on top.
 	Stack string `json:"stack"`

@@ -38,5 +38,6 @@ type WatchedCounter struct {
 	Dismissed uint64 `json:"dismissed,omitempty"` // pairs that do not conflict, or are of the runtime and package sync
 	Unnamed   uint64 `json:"unnamed,omitempty"`   // changed values of which the write was not found: no finding
 	Undecoded uint64 `json:"undecoded,omitempty"` // functions for which the table had no room
+	Labels    uint64 `json:"labels,omitempty"`    // labels of goroutines for which there was no room
 	Dropped   uint64 `json:"dropped,omitempty"`   // records that could not be written
 }

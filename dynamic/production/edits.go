@@ -38,6 +38,8 @@ var edits = []edit{
 	{"runtime/signal_unix.go", "\nfunc sigtrampgo(sig uint32, info *siginfo, ctx unsafe.Pointer) {\n\tif sigfwdgo(sig, " +
 		"info, ctx) {\n\t\treturn\n\t}\n\tc := &sigctxt{info, ctx}\n\tgp := sigFetchG(c)\n\tsetg(gp)\n\tif gp == nil || " +
 		"(gp.m != nil && gp.m.isExtraInC) {\n", "\t\tif ilkNonGo(sig, info) { return }\n"},
+	{"runtime/signal_unix.go", "\nfunc sigtrampgo(sig uint32, info *siginfo, ctx unsafe.Pointer) {",
+		" if ilkTakes(sig) { return };"},
 	{"internal/sync/mutex.go", "\n\t// Fast path: drop lock bit.\n", "\tilkRelease()\n"},
 	{"sync/pool.go", "\nfunc (p *Pool) Put(x any) {", " ilkRelease();"},
 }

@@ -41,7 +41,7 @@ type Program struct {
 	Module, Dir string // path and folder
 	Mains       []Main
 	Uncounted   []string // packages with releases that no clock counts
-	Agent       string   // where the agent has its pages, by [Where]; "" without
+	Switches
 }
 
 // Main is a package main.
@@ -66,6 +66,9 @@ func Prepare(in Installation, p Program, dir string) (overlay map[string]string,
 	if err != nil {
 		return nil, err
 	}
+	texts["runtime/zinterlock_number.go"] = fmt.Appendf(nil, "package runtime\n\n"+
+		"// ilkSignal is the number of the signal that switches the watch; 0 is none.\nconst ilkSignal = %d\n",
+		p.Signal.Number)
 	ours, err := p.texts()
 	if err != nil {
 		return nil, err
@@ -150,6 +153,7 @@ func (p *Program) texts() (map[string][]byte, error) {
 	if p.Agent != "" {
 		all = slices.Concat(parts, pageParts)
 	}
+	// Our files, then those that are of this program.
 	for _, name := range all {
 		files, err := filesOf(name)
 		if err != nil {
@@ -161,7 +165,9 @@ func (p *Program) texts() (map[string][]byte, error) {
 	}
 	texts[folder+"/agent/program.go"] = fmt.Appendf(nil, "package agent\n\n"+
 		"// The main module, its folder at the build, and packages with releases that no clock counts.\n"+
-		"var module, root, uncounted = %q, %q, %#v\n", p.Module, p.Dir, p.Uncounted)
+		"var module, root, uncounted = %q, %q, %#v\n\n"+
+		"// Whether a signal switches the watch, and whether there are pages.\n"+
+		"const signalled, paged = %t, %t\n", p.Module, p.Dir, p.Uncounted, p.Signal.Number != 0, p.Agent != "")
 	if p.Agent != "" {
 		texts[folder+"/serve/where.go"] = fmt.Appendf(nil, "package serve\n\n"+
 			"// Where the pages are: on the mux of the program, or at an address.\nconst where = %q\n", p.Agent)

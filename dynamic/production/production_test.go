@@ -66,7 +66,7 @@ func TestPrepare(t *testing.T) {
 	in := installation(t)
 	main := filepath.Join(t.TempDir(), "cmd")
 	overlay, err := Prepare(in, Program{Module: "example.com/m", Dir: filepath.Dir(main), Mains: []Main{{main, true}},
-		Uncounted: []string{"example.com/asm"}, Agent: "127.0.0.1:6061"}, t.TempDir())
+		Uncounted: []string{"example.com/asm"}, Switches: Switches{"127.0.0.1:6061", Signal{"SIGUSR2", 12}}}, t.TempDir())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -75,6 +75,8 @@ func TestPrepare(t *testing.T) {
 	for name, want := range map[string]string{
 		filepath.Join(src, "runtime", "runtime2.go"):          "ilkClock uint64",
 		filepath.Join(src, "runtime", "zinterlock_trap.go"):   "func ilkTrap(",
+		filepath.Join(src, "runtime", "zinterlock_number.go"): "const ilkSignal = 12",
+		filepath.Join(src, "runtime", "signal_unix.go"):       " if ilkTakes(sig) { return };\n",
 		filepath.Join(src, "sync", "atomic", "zinterlock.go"): "func ADdInt64(addr *int64, delta int64) (new int64) {",
 		filepath.Join(src, "sync", "atomic", "type.go"):       "ADdInt32(&x.v, delta)",
 		filepath.Join(main, "zinterlock_agent.go"):            `import _ "example.com/m/zinterlock/agent"`,
@@ -102,7 +104,7 @@ func TestImports(t *testing.T) {
 		expvar bool
 		want   string
 	}{{"", true, "agent"}, {"mux", false, "agent serve"}, {"mux", true, "agent serve vars"}} {
-		p := Program{Module: "m", Agent: test.agent}
+		p := Program{Module: "m", Switches: Switches{Agent: test.agent}}
 		got := string(p.imports(Main{Expvar: test.expvar}))
 		want := "package main\n\n"
 		for _, name := range strings.Fields(test.want) {

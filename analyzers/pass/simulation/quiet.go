@@ -164,7 +164,7 @@ func (m *machine) isQuietInstr(instr ssa.Instruction) bool {
 	case *ssa.Store:
 		return !matters(instr.Val.Type())
 	case *ssa.MapUpdate:
-		return !matters(instr.Value.Type())
+		return !carries(instr.Key.Type(), 3) && !matters(instr.Value.Type())
 	case *ssa.Call:
 		return m.isQuietCall(instr.Common())
 	}

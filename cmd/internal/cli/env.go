@@ -43,7 +43,7 @@ With -cover, covered packages are monitored too; percentages and profiles stay t
 Files that change after env are not in its build: run it again. The build is kept in the cache, or in the
 folder that -dir names. A build in the cache is removed 14 days after it was last written to.
 
-With -production, and -agent if wanted, the variables are those for programs with the race watch that
+With -production, and -agent or -signal if wanted, the variables are those for programs with the race watch that
 "interlock help build" describes: the packages are the programs, and no file is rewritten.`,
 	examples: [][2]string{
 		{`eval "$(interlock env ./...)" && make test; interlock report`, "the tests as the Makefile runs them"},
@@ -81,8 +81,8 @@ func (o *exportOptions) run(c *call) int {
 	if o.production {
 		return o.exportProduction(c, o.folder)
 	}
-	if o.agent != "" {
-		return c.usage("-agent is for a race watch: add -production")
+	if name := o.unused(); name != "" {
+		return c.usage("%s is for a race watch: add -production", name)
 	}
 	return o.export(c)
 }
@@ -218,7 +218,8 @@ evidence, which "interlock report FILE" prints. It needs Linux 5.18 or later, am
 With -agent, the program shows the watch on a page, switches it on and off, and sets its budget: -agent=mux
 hangs /debug/interlock/ on http.DefaultServeMux, beside /debug/pprof/, in a program that uses net/http;
 -agent=127.0.0.1:6061 opens a listener that this machine alone can reach. No file of yours imports it.
-A watch that is switched on after the start works by short pauses.`,
+A watch that is switched on after the start works by short pauses. With -signal=SIGUSR2, that signal turns the
+watch on and off, with an agent or without; the program no longer gets it.`,
 	examples: [][2]string{
 		{`interlock build -production -o server ./cmd/server; INTERLOCK_SAMPLE=budget=2% ./server`, "for production"},
 		{`interlock build -production -agent=127.0.0.1:6061 -o server ./cmd/server; ./server & ` +
@@ -249,8 +250,8 @@ func (o *buildOptions) run(c *call) int {
 	if o.production {
 		return o.buildProduction(c, o.output)
 	}
-	if o.agent != "" {
-		return c.usage("-agent is for a race watch: add -production")
+	if name := o.unused(); name != "" {
+		return c.usage("%s is for a race watch: add -production", name)
 	}
 	m, code := o.prepare(c)
 	if m == nil {

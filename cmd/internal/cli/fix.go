@@ -297,36 +297,6 @@ func (o *fixOptions) refuseOthers(known []*finding.Finding, root, path string) e
 		path), "run fix in the module that the findings are of")
 }
 
-// interruptedFindings is the sentence about a file that an interrupted command has written.
-func interruptedFindings(file string) string {
-	return file + ": the command that wrote it was interrupted, so findings may be missing"
-}
-
-// packagesWith returns the packages that findings are in, or a pattern for all where one does not name its own.
-func packagesWith(findings []*finding.Finding) (all []string) {
-	for _, f := range findings {
-		if len(f.Accesses) == 0 {
-			return []string{"./..."}
-		}
-		for _, a := range f.Accesses {
-			if !filepath.IsLocal(a.File) || strings.HasPrefix(a.File, "vendor/") {
-				continue // of another module, where nothing can be patched
-			}
-			pkg := a.Package
-			if strings.HasSuffix(a.File, "_test.go") {
-				pkg = strings.TrimSuffix(pkg, "_test")
-			}
-			if !slices.Contains(all, pkg) {
-				all = append(all, pkg)
-			}
-		}
-	}
-	if len(all) == 0 {
-		return []string{"./..."}
-	}
-	return all
-}
-
 // deliver writes the patches into the files, or prints them as one diff. Those that
 // cannot be written are printed, and o.write is false from then on.
 func (o *fixOptions) deliver(c *call, made *trial.Patches, r *report.Report) error {

@@ -24,6 +24,7 @@ import (
 type productionFlags struct {
 	production bool
 	agent      string // where the pages are, as the user names it
+	signal     string // which turns the watch on and off
 }
 
 func (o *productionFlags) declareProduction(fs *flag.FlagSet) {
@@ -31,36 +32,60 @@ func (o *productionFlags) declareProduction(fs *flag.FlagSet) {
 		"INTERLOCK_SAMPLE=budget=2%% turns it on; nothing is rewritten")
 	fs.StringVar(&o.agent, "agent", "", "with -production: add pages that show and switch the watch;\n`where` is mux, "+
 		"for http.DefaultServeMux, or an address such as 127.0.0.1:6061")
+	fs.StringVar(&o.signal, "signal", "", "with -production: the signal of this `name`, such as SIGUSR2, turns "+
+		"the watch\non and off; the program does not get it")
 }
 
-// prepareProduction lays out in dir what the go command needs for programs with a race watch, and returns where they
-// have their pages, or "".
-func (o *productionFlags) prepareProduction(c *call, dir string, still *build.Still) (p *build.Production, pages string,
-	err error) {
+// unused returns the flag that is of no use without -production, or "".
+func (o *productionFlags) unused() string {
+	switch {
+	case o.agent != "":
+		return "-agent"
+	case o.signal != "":
+		return "-signal"
+	}
+	return ""
+}
+
+// prepareProduction lays out in dir what the go command needs for programs with a race watch, and returns how that is
+// switched.
+func (o *productionFlags) prepareProduction(c *call, dir string, still *build.Still) (p *build.Production,
+	by production.Switches, err error) {
 	if o.agent != "" {
-		if pages, err = production.Where(o.agent); err != nil {
-			return nil, "", err
+		if by.Agent, err = production.Where(o.agent); err != nil {
+			return nil, by, err
 		}
 	}
-	p, err = build.PrepareProduction(c.ctx, dir, ".", pages, still.Env(os.Environ()), c.buildFlags(), c.packages)
-	return p, pages, err
+	if by.Signal, err = production.SignalOf(o.signal); err != nil {
+		return nil, by, err
+	}
+	p, err = build.PrepareProduction(c.ctx, dir, ".", by, still.Env(os.Environ()), c.buildFlags(), c.packages)
+	return p, by, err
 }
 
 // explain prints what somebody needs to know of programs that are called by the given name.
-func (o *productionFlags) explain(c *call, programs string, p *build.Production, pages string) {
+func (o *productionFlags) explain(c *call, programs string, p *build.Production, by production.Switches) {
 	if len(p.Uncounted) > 0 {
 		c.warn("races may be reported that are none, as assembly of these packages may release what no clock counts: " +
 			strings.Join(p.Uncounted, ", "))
 	}
+	if len(p.Signalled) > 0 {
+		c.warn(by.Signal.Name + " switches the watch, so that these packages, which name it, no longer get it: " +
+			strings.Join(p.Signalled, ", "))
+	}
 	fmt.Fprintf(c.stderr, "interlock: %s watches for data races where INTERLOCK_SAMPLE is set, such as "+
 		"INTERLOCK_SAMPLE=budget=2%%; `interlock report FILE` prints what it has written\n", programs)
-	switch pages {
+	switch by.Agent {
 	case "":
 	case production.OnMux:
 		fmt.Fprintln(c.stderr, "interlock: its page is /debug/interlock/ where it serves http.DefaultServeMux, as "+
 			"/debug/pprof/ is")
 	default:
-		fmt.Fprintf(c.stderr, "interlock: its page is http://%s/debug/interlock/\n", pages)
+		fmt.Fprintf(c.stderr, "interlock: its page is http://%s/debug/interlock/\n", by.Agent)
+	}
+	if name := by.Signal.Name; name != "" {
+		fmt.Fprintf(c.stderr, "interlock: `kill -%s` and its process id turn the watch on and off\n",
+			strings.TrimPrefix(name, "SIG"))
 	}
 }
 
@@ -76,7 +101,7 @@ func (o *productionFlags) buildProduction(c *call, output string) int {
 		return c.failed(err)
 	}
 	// The folder of the overlay lives as long as this command.
-	p, pages, err := o.prepareProduction(c, s.Dir, still)
+	p, by, err := o.prepareProduction(c, s.Dir, still)
 	if err != nil {
 		return c.failed(err)
 	}
@@ -90,7 +115,7 @@ func (o *productionFlags) buildProduction(c *call, output string) int {
 	if err != nil {
 		return c.failed(fmt.Errorf("building the program: %w: %s", err, strings.TrimRight(string(out), "\n")))
 	}
-	o.explain(c, output, p, pages)
+	o.explain(c, output, p, by)
 	return exitClean
 }
 
@@ -109,14 +134,14 @@ func (o *productionFlags) exportProduction(c *call, folder string) int {
 	if err != nil {
 		return c.failed(err)
 	}
-	p, pages, err := o.prepareProduction(c, dir, still)
+	p, by, err := o.prepareProduction(c, dir, still)
 	if err != nil {
 		os.RemoveAll(dir) // it was empty
 		return c.failed(err)
 	}
 	exportVars(c.stdout, slices.Concat([]string{"GOFLAGS=" + gocmd.JoinFlags(slices.Concat(still.Flags, p.Flags))}, p.Env,
 		[]string{outerGOFLAGS + "=" + os.Getenv("GOFLAGS")}))
-	o.explain(c, "a program that is built with these variables", p, pages)
+	o.explain(c, "a program that is built with these variables", p, by)
 	return exitClean
 }
 
@@ -164,10 +189,7 @@ func (c *call) sourceOf(seen *watched.Result) (root string, all []plan.Site) {
 	root, _ = os.Getwd()
 	var ours []string
 	for _, pkg := range seen.Packages() {
-		switch {
-		case pkg == "main": // the folder of a program is not known by its frames
-			ours = append(ours, seen.Programs()...)
-		case pkg == seen.Module || strings.HasPrefix(pkg, seen.Module+"/"):
+		if pkg == seen.Module || strings.HasPrefix(pkg, seen.Module+"/") {
 			ours = append(ours, pkg)
 		}
 	}

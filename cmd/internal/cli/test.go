@@ -83,6 +83,7 @@ type testOptions struct {
 	suspected bool
 	record    string // file that the campaign is kept in, or empty
 	failFast  bool
+	confirm   string // file of the findings that are to be confirmed, or empty
 }
 
 const defaultReplays = 5
@@ -118,6 +119,10 @@ func (o *testOptions) declare(fs *flag.FlagSet) {
 		"the\n"+
 		"module's root (to the folder of go.work, if one is in force) or to this folder; with\n"+
 		"a window such as @20ms, a goroutine is held there at once; replay commands use it")
+	fs.StringVar(&o.confirm, "confirm", "", "make noise at the places of the findings in this `file` of "+
+		"JSON Lines only, and say\n"+
+		"of each whether it was confirmed; \"interlock report -o jsonl:file\" writes what production\n"+
+		"has seen")
 	fs.StringVar(&o.hold, "hold", "",
 		"hold a goroutine between two locks acquired at these `places`, file:line:column[,…], until\n"+
 			"another goroutine waits for the first; with a length such as @10ms, it is held before the\n"+
@@ -164,6 +169,9 @@ func (o *testOptions) declareSampling(fs *flag.FlagSet) {
 func (o *testOptions) fit() error {
 	if o.only != "" && o.schedule != autoSchedule {
 		return misfit("schedule", "and -only both choose places: use one of them")
+	}
+	if o.confirm != "" && (o.only != "" || o.hold != "" || o.schedule != autoSchedule) {
+		return misfit("confirm", "chooses the places: leave -only, -hold and -schedule out")
 	}
 	return cmp.Or(o.fitEngine(), o.campaignFlags.fit())
 }
@@ -221,7 +229,8 @@ func (o *testOptions) fitEngine() error {
 	}{
 		{"budget", o.set.Noise.Budget != 0}, {"prob", o.set.Noise.Prob != 0},
 		{"strength", o.set.Noise.Strength != 0 && o.schedule == autoSchedule},
-		{"only", o.only != ""}, {"hold", o.hold != ""}, {"deps", len(o.deps) > 0}, {"whole", o.whole},
+		{"only", o.only != ""}, {"hold", o.hold != ""}, {"confirm", o.confirm != ""}, {"deps", len(o.deps) > 0},
+		{"whole", o.whole},
 		{"sections", o.sections != defaultSections}, {"replays", o.set.Replay.Tries != defaultReplays},
 	} {
 		if flag.set {
@@ -251,6 +260,16 @@ func (o *testOptions) run(c *call) int {
 	flags, code := c.testFlagsOf()
 	if code != exitClean {
 		return code
+	}
+	var known []*finding.Finding
+	if o.confirm != "" {
+		var err error
+		if known, o.only, err = toConfirm(c, o.confirm); err != nil {
+			return c.failed(err)
+		}
+		if len(c.packages) == 0 {
+			c.packages = packagesWith(known)
+		}
 	}
 	err := o.openRecord(c, flags, isSeeded)
 	if err != nil {
@@ -294,6 +313,7 @@ func (o *testOptions) run(c *call) int {
 	shown := &testrun.Results{Done: d, Suspected: o.suspected, PlacesChosen: o.only != "", Runs: d.Asked,
 		NoiseFails: o.failOn.noise}
 	c.warn(shown.Fill(c.ctx, r)...)
+	printConfirmed(c, known, shown)
 	if err := o.apply(c, r, d.Planned.Vet); err != nil {
 		return c.failed(err)
 	}

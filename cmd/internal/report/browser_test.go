@@ -27,13 +27,19 @@ type browser struct {
 // openPage opens a page, and skips the test where there is no browser.
 func openPage(t *testing.T, text []byte) *browser {
 	t.Helper()
-	chromium, err := exec.LookPath("chromium")
-	if err != nil || testing.Short() {
-		t.Skip("no chromium, or -short")
-	}
 	file := filepath.Join(t.TempDir(), "index.html")
 	if err := os.WriteFile(file, text, 0o644); err != nil {
 		t.Fatal(err)
+	}
+	return openURL(t, "file://"+file)
+}
+
+// openURL opens the page at an address, and skips the test where there is no browser.
+func openURL(t *testing.T, url string) *browser {
+	t.Helper()
+	chromium, err := exec.LookPath("chromium")
+	if err != nil || testing.Short() {
+		t.Skip("no chromium, or -short")
 	}
 	theirs, to, err := os.Pipe()
 	if err != nil {
@@ -76,16 +82,22 @@ func openPage(t *testing.T, text []byte) *browser {
 	})
 	// The page has a session of its own.
 	var target struct{ TargetID, SessionID string }
-	b.call(&target, "Target.createTarget", map[string]any{"url": "file://" + file})
+	b.call(&target, "Target.createTarget", map[string]any{"url": url})
 	b.call(&target, "Target.attachToTarget", map[string]any{"targetId": target.TargetID, "flatten": true})
 	b.session = target.SessionID
 	b.call(nil, "Emulation.setFocusEmulationEnabled", map[string]any{"enabled": true})
-	for b.eval("document.readyState+location.protocol") != "completefile:" {
-		if ctx.Err() != nil {
-			t.Fatal("the page is not loaded")
+	b.until(`document.readyState=="complete"&&location.protocol!="about:"`)
+	return b
+}
+
+// until waits until an expression of the page is true.
+func (b *browser) until(expr string) {
+	b.t.Helper()
+	for limit := time.Now().Add(time.Minute); b.eval(expr) != "true"; {
+		if time.Now().After(limit) {
+			b.t.Fatalf("not within a minute: %s", expr)
 		}
 	}
-	return b
 }
 
 // call calls a method of the protocol.
@@ -223,5 +235,14 @@ func TestPageByKeyboard(t *testing.T) {
 		if count[role] == 0 {
 			t.Errorf("no %s", role)
 		}
+	}
+}
+
+// screenshot writes a picture of the whole page.
+func (b *browser) screenshot(t *testing.T, name string) {
+	var picture struct{ Data []byte }
+	b.call(&picture, "Page.captureScreenshot", map[string]any{"captureBeyondViewport": true})
+	if err := os.WriteFile(name, picture.Data, 0o644); err != nil {
+		t.Fatal(err)
 	}
 }

@@ -199,7 +199,7 @@ func (h *htmlReport) side(a *finding.Access, locks bool) page.Side {
 		s.Regions = append(s.Regions, regionText(r))
 	}
 	if g := a.Goroutine; g != nil {
-		s.Role = fmt.Sprintf("goroutine %d", g.ID)
+		s.Role = g.Name()
 		s.Stack, s.Created = h.frames(g.Stack), h.frames(g.Created)
 	}
 	return s

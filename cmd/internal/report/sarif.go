@@ -335,7 +335,7 @@ func (c *converter) codeFlows(f *finding.Finding) []sarifCodeFlow {
 // wayTo returns the flow of an access's goroutine, from where it was started, up to
 // the access.
 func (c *converter) wayTo(a *finding.Access) sarifThreadFlow {
-	flow := sarifThreadFlow{ID: fmt.Sprintf("goroutine %d", a.Goroutine.ID), Message: sarifText{accessText(a)}}
+	flow := sarifThreadFlow{ID: a.Goroutine.Name(), Message: sarifText{accessText(a)}}
 	for j := len(a.Goroutine.Created) - 1; j >= 0; j-- {
 		flow.Locations = append(flow.Locations, c.step(a.Goroutine.Created[j], "starts the goroutine"))
 	}

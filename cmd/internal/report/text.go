@@ -134,7 +134,7 @@ func (t *text) access(a *finding.Access, locks bool) {
 	t.prose("    ", fmt.Sprintf("%s%s %s%s%s", step, deed(a), where, with, role))
 	t.snippet(a)
 	if g := a.Goroutine; g != nil {
-		t.line("        goroutine %d:", g.ID)
+		t.line("        %s:", g.Name())
 		t.frames(own(g.Stack))
 		if created := own(g.Created); len(created) > 0 {
 			t.line("        started by:")

@@ -36,13 +36,9 @@ type Result struct {
 	// changed while a goroutine was held there.
 	Unnamed int
 
-	races    map[[2]place]*race
-	changes  map[place]*race // of which only the first side was seen
-	programs map[string]bool
+	races   map[[2]place]*race
+	changes map[place]*race // of which only the first side was seen
 }
-
-// Programs returns the import paths of the programs.
-func (r *Result) Programs() []string { return slices.Sorted(maps.Keys(r.programs)) }
 
 type place struct {
 	file, function string
@@ -79,7 +75,7 @@ type process struct {
 
 // Read reads files of evidence.
 func Read(files []string) (*Result, error) {
-	r := &Result{races: map[[2]place]*race{}, changes: map[place]*race{}, programs: map[string]bool{}}
+	r := &Result{races: map[[2]place]*race{}, changes: map[place]*race{}}
 	builds, means := map[string]bool{}, map[string]bool{}
 	for _, name := range files {
 		f, err := os.Open(name)
@@ -112,7 +108,6 @@ func (r *Result) read(name string, from io.Reader, builds, means map[string]bool
 				continue // of a test campaign
 			}
 			watched, r.Module = true, rec.Origin.Module
-			r.programs[rec.Origin.Program] = true
 			builds[rec.Origin.Program+" "+rec.Origin.Build], means[rec.Origin.Means] = true, true
 			switch rec.Kind {
 			case evidence.Watched:
@@ -135,7 +130,7 @@ func (r *Result) read(name string, from io.Reader, builds, means map[string]bool
 }
 
 func (r *Result) add(rec *evidence.Record, of process) {
-	a, b := sideOf(rec.A), sideOf(rec.B)
+	a, b := sideOf(rec, rec.A), sideOf(rec, rec.B)
 	if comparePlaces(a.at, b.at) < 0 || a.at == b.at && a.mode == finding.Read {
 		a, b = b, a
 	}
@@ -150,7 +145,7 @@ func (r *Result) add(rec *evidence.Record, of process) {
 }
 
 func (r *Result) addChange(rec *evidence.Record, of process) {
-	a := sideOf(rec.A)
+	a := sideOf(rec, rec.A)
 	seen := r.changes[a.at]
 	if seen == nil {
 		seen = &race{sides: [2]side{a}, processes: map[process]uint64{}, builds: map[string]bool{}, global: rec.Global}
@@ -166,9 +161,12 @@ func (seen *race) note(rec *evidence.Record, of process) {
 	seen.uncounted = slices.Compact(slices.Sorted(slices.Values(append(seen.uncounted, rec.Origin.Uncounted...))))
 }
 
-func sideOf(s *evidence.Side) side {
+func sideOf(rec *evidence.Record, s *evidence.Side) side {
 	g := stacktext.Parse(s.Stack)
 	g.ID = s.GID
+	for _, key := range slices.Sorted(maps.Keys(s.Labels)) {
+		g.Labels = append(g.Labels, finding.Label{Key: key, Value: s.Labels[key]})
+	}
 	frame := finding.Frame{Function: "?", File: "?", Line: 1}
 	if len(g.Stack) > 0 {
 		frame = stacktext.UserFrame(g.Stack)
@@ -183,6 +181,9 @@ func sideOf(s *evidence.Side) side {
 		mode = finding.AtomicRead
 	}
 	pkg, function := stacktext.SplitName(frame.Function)
+	if pkg == "main" { // frames do not have the path of a program
+		pkg = rec.Origin.Program
+	}
 	return side{place{frame.File, function, frame.Line}, pkg, mode, g}
 }
 

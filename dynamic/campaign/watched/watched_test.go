@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -55,6 +56,33 @@ func TestJoin(t *testing.T) {
 	if f.Status != finding.Predicted || f.Evidence.Count != 5 || f.Evidence.Hits != 2 || f.Accesses[0].Line != 9 ||
 		f.Title != "data race on memory accessed at m.go:9: write and read that nothing orders" {
 		t.Errorf("%s %q: %+v", f.Status, f.Title, f.Evidence)
+	}
+}
+
+// Each side has the labels of its goroutine, whichever comes first.
+func TestLabels(t *testing.T) {
+	labelled := strings.Replace(sideText("b", "Set", 9, true), `"gid"`, `"labels":{"path":"/b \"c\"","job":"1"},"gid"`, 1)
+	file := write(t, "a", "1", "", `"kind":"clock","count":1,`+sideText("a", "Get", 5, false)+","+labelled)
+	r, err := Read([]string{file})
+	if err != nil {
+		t.Fatal(err)
+	}
+	sides := r.Findings(nil)[0].Accesses
+	if set, get := sides[0].Goroutine.Name(), sides[1].Goroutine.Name(); set != `goroutine 3 {job="1", path="/b \"c\""}` ||
+		get != "goroutine 3" {
+		t.Errorf("%s and %s", set, get)
+	}
+}
+
+// An access of the program itself is in the package of its path, by which the go command finds it.
+func TestMainPackage(t *testing.T) {
+	text := strings.ReplaceAll(sideText("a", "Set", 9, true)+","+sideText("b", "Get", 5, false), "nm.", "nmain.")
+	r, err := Read([]string{write(t, "a", "1", "", `"kind":"clock","count":1,`+text)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if f := r.Findings(nil)[0]; f.Accesses[0].Package != "m/cmd" || !slices.Equal(r.Packages(), []string{"m/cmd"}) {
+		t.Errorf("%q, %q", f.Accesses[0].Package, r.Packages())
 	}
 }
 

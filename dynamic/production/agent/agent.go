@@ -41,6 +41,9 @@ func init() {
 	a := &process
 	a.mu.Lock()
 	defer a.mu.Unlock()
+	if signalled {
+		ilkRun(a.obey)
+	}
 	text := environment("INTERLOCK_SAMPLE")
 	wrong := ""
 	a.settings, wrong = startSettings(text)
@@ -169,6 +172,20 @@ func (a *agent) step(now int64) {
 		a.budget.learned += ilkWorked() - before
 	}
 	ilkRetire(now)
+}
+
+// labelsOf returns labels as package runtime has copied them.
+func labelsOf(from []byte) (all []status.Label) {
+	text := func() string {
+		end := 1 + int(from[0])
+		s := string(from[1:end])
+		from = from[end:]
+		return s
+	}
+	for from = from[1 : 1+from[0]]; len(from) > 0; {
+		all = append(all, status.Label{Key: text(), Value: text()})
+	}
+	return all
 }
 
 // framesOf returns the frames of a stack, the innermost first.

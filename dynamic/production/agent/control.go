@@ -24,8 +24,9 @@ func (a *agent) begin() (why string) {
 		}
 	}
 	ilkSetTimes(int64(a.settings.window), int64(a.settings.pause))
+	ilkSetLabelled(a.settings.labels)
 	a.budget.begin(a.settings.budget)
-	if errno := ilkSwitch(true, a.settings.percent()); errno != 0 {
+	if errno := ilkSwitch(true, a.settings.permille()); errno != 0 {
 		return refusedTimer(errno)
 	}
 	// From here on there are samples; they are judged by the agent's goroutine.
@@ -73,8 +74,8 @@ func Switch(on bool) error {
 		return nil
 	}
 	if !on {
-		a.end("it was switched off")
 		say("this process is not watched any more, as it was switched off")
+		a.end("it was switched off")
 		return nil
 	}
 	if why := a.begin(); why != "" {
@@ -82,6 +83,19 @@ func Switch(on bool) error {
 		return errors.New(why)
 	}
 	return nil
+}
+
+// obey turns the watch on or off at each signal. Signals that come while it does are one.
+func (a *agent) obey() {
+	for {
+		ilkAwaitSignal()
+		a.mu.Lock()
+		on := a.on
+		a.mu.Unlock()
+		if err := Switch(!on); err != nil {
+			say(err.Error() + "; this process is not watched")
+		}
+	}
 }
 
 // SetBudget sets the share of the processor time that the watch may take, in percent.
@@ -100,7 +114,7 @@ func SetBudget(percent float64) error {
 	// The time between two samples is that of the timers.
 	ilkSwitch(false, 0)
 	a.budget.begin(a.settings.budget)
-	if errno := ilkSwitch(true, a.settings.percent()); errno != 0 {
+	if errno := ilkSwitch(true, a.settings.permille()); errno != 0 {
 		a.end(refusedTimer(errno))
 		return errors.New(a.why)
 	}

@@ -21,6 +21,7 @@ type side struct {
 	operands.Access
 	*access
 	frames []status.Frame
+	named  []status.Label // labels of the goroutine
 }
 
 // judge reports the pair in a.caught, unless the code shows that the two do not conflict. requires: a.mu.
@@ -125,7 +126,7 @@ func (a *agent) side(at *access) (s side, ok bool) {
 // placed returns the side of an access that was found in the code.
 func (a *agent) placed(at *access, found operands.Access) (s side, ok bool) {
 	// The stack that was taken stands at the access, or a few instructions beside it.
-	s = side{found, at, framesOf(at.stack[:at.n])}
+	s = side{found, at, framesOf(at.stack[:at.n]), labelsOf(at.labels[:])}
 	exact, _ := runtime.CallersFrames([]uintptr{s.PC + 1}).Next()
 	if len(s.frames) > 0 && s.frames[0].Function == exact.Function {
 		s.frames[0].Line = exact.Line

@@ -9,6 +9,9 @@ import "unsafe"
 //go:linkname ilkRun runtime.ilkRun
 func ilkRun(agent func())
 
+//go:linkname ilkAwaitSignal runtime.ilkAwaitSignal
+func ilkAwaitSignal()
+
 //go:linkname ilkInfo runtime.ilkInfo
 func ilkInfo() (means, errno int32, trap, sample, period int64)
 
@@ -16,7 +19,7 @@ func ilkInfo() (means, errno int32, trap, sample, period int64)
 func ilkSetTable(rows unsafe.Pointer, mask uintptr)
 
 //go:linkname ilkSwitch runtime.ilkSwitch
-func ilkSwitch(on bool, percent int32) (errno int32)
+func ilkSwitch(on bool, permille int32) (errno int32)
 
 //go:linkname ilkLate runtime.ilkLate
 func ilkLate()
@@ -38,6 +41,9 @@ func ilkGrant(ns, most int64)
 
 //go:linkname ilkSetTimes runtime.ilkSetTimes
 func ilkSetTimes(window, pause int64)
+
+//go:linkname ilkSetLabelled runtime.ilkSetLabelled
+func ilkSetLabelled(on bool)
 
 //go:linkname ilkNow runtime.ilkNow
 func ilkNow() int64
@@ -67,6 +73,8 @@ type access struct {
 	n     uint32
 	stack [24]uintptr
 	regs  [16]uint64
+
+	labels [160]byte
 }
 
 // Flags of an access.
@@ -99,7 +107,8 @@ const (
 type counters struct {
 	samples, unknown, none, poor, full, hot, armed, refused, own, ordered, collected, runtime, late,
 	clock, met, changed, lost, nonGo, probes uint64
-	spent int64
+	spent  int64
+	labels uint64
 }
 
 // Means of sampling, as ilkInfo returns them.

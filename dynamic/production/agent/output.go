@@ -72,11 +72,17 @@ func begin(kind string) record {
 	return r.text("kind", kind)
 }
 
-func (r record) key(name string) record {
+// comma separates what comes next from what stands before it.
+func (r record) comma() record {
 	if last := r[len(r)-1]; last != '{' && last != '[' {
 		r = append(r, ',')
 	}
-	return append(append(append(r, '"'), name...), `":`...)
+	return r
+}
+
+// key begins a field, whose name needs no quoting.
+func (r record) key(name string) record {
+	return append(append(append(r.comma(), '"'), name...), `":`...)
 }
 
 func (r record) number(name string, n uint64) record { return strconv.AppendUint(r.key(name), n, 10) }
@@ -175,6 +181,13 @@ func (r record) side(name string, s side, p *pair) record {
 		r = append(r.key("write"), "false"...)
 	}
 	r = r.number("addr", uint64(p.addr)).number("size", p.size).number("gid", s.goid)
+	if len(s.named) > 0 {
+		r = append(r.key("labels"), '{')
+		for _, l := range s.named {
+			r = append(append(appendText(r.comma(), l.Key), ':'), appendText(nil, l.Value)...)
+		}
+		r = append(r, '}')
+	}
 	return append(r.text("stack", stackText(s)), '}')
 }
 
@@ -222,7 +235,7 @@ func (o *output) watched(a *agent) record {
 		{"runtime", c.runtime}, {"late", c.late}, {"non_go", c.nonGo}, {"clock", c.clock}, {"met", c.met},
 		{"changed", c.changed}, {"lost", c.lost},
 		{"races", a.reported}, {"dismissed", a.dismissed}, {"unnamed", a.unnamed},
-		{"undecoded", a.code.full}, {"dropped", o.dropped},
+		{"undecoded", a.code.full}, {"labels", c.labels}, {"dropped", o.dropped},
 	} {
 		if n.n > 0 {
 			r = r.number(n.name, n.n)

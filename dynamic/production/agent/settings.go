@@ -8,12 +8,14 @@ import (
 	"time"
 )
 
-// settings is what INTERLOCK_SAMPLE says: on or off, budget=2%,window=15ms,pause=100us,file=evidence.jsonl,size=8MB.
+// settings is what INTERLOCK_SAMPLE says: on or off,
+// budget=2%,window=15ms,pause=100us,labels,file=evidence.jsonl,size=8MB.
 type settings struct {
 	budget     float64 // share of the program's processor time
 	budgetText string
 	window     time.Duration // for so long a debug register watches a variable
 	pause      time.Duration // for so long a goroutine is held, without debug registers
+	labels     bool          // whether the labels of goroutines are in reports
 	file       string
 	size       int64 // bytes that the file may have
 }
@@ -21,11 +23,12 @@ type settings struct {
 // Limits of the budget, in percent.
 const leastBudget, mostBudget = 0.1, 20
 
-// percent is the budget as package runtime has it.
-func (s *settings) percent() int32 { return int32(100 * s.budget) }
+// permille is the budget as package runtime has it, in tenths of a percent.
+func (s *settings) permille() int32 { return int32(1000*s.budget + 0.5) }
 
 // startSettings returns the settings at the start of the process, and what is wrong with the text. Where it sets
-// nothing, a watch that is switched on later has the defaults and no file: nobody has asked for one.
+// nothing, a watch that is switched on later has the defaults. It has no file, as nobody has asked for one, unless what
+// it finds would be nowhere: if a signal switches it and there are no pages.
 func startSettings(text string) (s settings, wrong string) {
 	if text != "" {
 		if s, wrong = parseSettings(text); wrong == "" {
@@ -33,7 +36,9 @@ func startSettings(text string) (s settings, wrong string) {
 		}
 	}
 	s, _ = parseSettings("on")
-	s.file = ""
+	if paged || !signalled {
+		s.file = ""
+	}
 	return s, wrong
 }
 
@@ -61,6 +66,8 @@ func parseSettings(text string) (s settings, wrong string) {
 		case "pause":
 			d, err := time.ParseDuration(value)
 			s.pause, ok = d, err == nil && time.Microsecond <= d && d <= time.Millisecond
+		case "labels":
+			s.labels, ok = true, value == ""
 		case "file":
 			s.file, ok = value, value != ""
 		case "size":
@@ -68,12 +75,12 @@ func parseSettings(text string) (s settings, wrong string) {
 			megabytes, ok = number(strings.TrimSuffix(value, "MB"), 1, 1024)
 			s.size = int64(megabytes) << 20
 		default:
-			return s, name + " is not known; it has budget=2%, window=15ms, pause=100us, file=NAME, size=8MB, with commas " +
-				"between"
+			return s, name + " is not known; it has budget=2%, window=15ms, pause=100us, labels, file=NAME, size=8MB, with " +
+				"commas between"
 		}
 		if !ok {
 			return s, name + "=" + value + " is out of range; budget is from 0.1% to 20%, window from 1ms to 1s, pause from " +
-				"1us to 1ms, size from 1MB to 1024MB"
+				"1us to 1ms, size from 1MB to 1024MB, and labels has no value"
 		}
 	}
 	return s, ""

@@ -76,6 +76,7 @@ func (a *agent) keep(p *seenPair, r record, how status.How, sides ...side) {
 	for _, s := range sides {
 		to := status.Side{
 			Write: s.Write && !s.Read, Atomic: s.Atomic, Addr: uint64(a.caught.addr), Goroutine: s.goid,
+			Labels: s.named,
 		}
 		for _, f := range s.frames {
 			f.File = relative(f.File)

@@ -7,18 +7,13 @@ import (
 	"unsafe"
 )
 
-// ilkRun starts the agent's goroutine. Its first function is one of the runtime, so that it counts as a goroutine of
+// ilkRun starts a goroutine of the agent. Its first function is one of the runtime, so that it counts as a goroutine of
 // the system: it appears neither in profiles nor in the number of goroutines.
 //
 //go:linkname ilkRun
-func ilkRun(agent func()) {
-	ilkAgent = agent
-	go ilkAgentMain()
-}
+func ilkRun(agent func()) { go ilkAgentMain(agent) }
 
-var ilkAgent func()
-
-func ilkAgentMain() { ilkAgent() }
+func ilkAgentMain(agent func()) { agent() }
 
 // ilkInfo returns how this process samples, the error number where it cannot, what a trap and a sample cost, and the
 // processor time of a thread between two samples, in ns.
@@ -90,7 +85,7 @@ func ilkTakeUnknown() uintptr {
 // ilkCounters copies ilkStats.
 //
 //go:linkname ilkCounters
-func ilkCounters(to *[20]uint64) { *to = *(*[20]uint64)(unsafe.Pointer(&ilkStats)) }
+func ilkCounters(to *[21]uint64) { *to = *(*[21]uint64)(unsafe.Pointer(&ilkStats)) }
 
 // ilkGrant adds time for handlers, up to most, in ns.
 //
@@ -168,14 +163,19 @@ func ilkBounds(pc uintptr) (start, end uintptr) {
 func ilkSleep(ns int64) {
 	entersyscallblock()
 	systemstack(func() {
-		lock(&sched.lock)
-		sched.nmsys++
-		checkdead()
-		unlock(&sched.lock)
+		ilkAway(1)
 		usleep(uint32(ns / 1000))
-		lock(&sched.lock)
-		sched.nmsys--
-		unlock(&sched.lock)
+		ilkAway(-1)
 	})
 	exitsyscall()
+}
+
+// ilkAway has the runtime count this thread as one of its own, or no longer.
+func ilkAway(n int32) {
+	lock(&sched.lock)
+	sched.nmsys += n
+	if n > 0 {
+		checkdead()
+	}
+	unlock(&sched.lock)
 }

@@ -20,6 +20,8 @@ type ilkAccess struct {
 	n     uint32 // frames in stack
 	stack [ilkDepth]uintptr
 	regs  [16]uint64 // of ilkNear: the registers at pc, by their numbers in machine code
+
+	labels ilkLabels
 }
 
 // Flags of accesses and operands.
@@ -123,7 +125,8 @@ var ilkStats struct {
 	lost      uint64 // ... for which there was no room
 	nonGo     uint64 // events of threads that run no Go code
 	probes    uint64
-	spent     int64 // ns of all handlers and traps
+	spent     int64  // ns of all handlers and traps
+	labels    uint64 // labels of goroutines for which there was no room
 }
 
 // ilkTokens is the time that handlers may still take, in ns: the agent adds to it as the program works.

@@ -28,28 +28,31 @@ var ilkState struct {
 	costSet    int64 // ns that moving a watch takes, with one thread
 }
 
-// ilkPercent returns the budget of a setting in percent, without its fraction.
-func ilkPercent(setting string) (percent int) {
+// ilkPermille returns the budget of a setting in tenths of a percent, without smaller ones.
+func ilkPermille(setting string) (permille int32) {
 	const name = "budget="
-	percent = 2
+	permille = 20
 	for i := range setting {
-		if stringslite.HasPrefix(setting[i:], name) {
-			percent = 0
-			for _, c := range []byte(setting[i+len(name):]) {
-				if c < '0' || '9' < c {
-					break
-				}
-				percent = 10*percent + int(c-'0')
-			}
+		if !stringslite.HasPrefix(setting[i:], name) {
+			continue
+		}
+		permille = 0
+		digits := setting[i+len(name):]
+		for len(digits) > 0 && '0' <= digits[0] && digits[0] <= '9' {
+			permille, digits = 10*permille+int32(digits[0]-'0'), digits[1:]
+		}
+		permille *= 10
+		if len(digits) > 1 && digits[0] == '.' && '0' <= digits[1] && digits[1] <= '9' {
+			permille += int32(digits[1] - '0')
 		}
 	}
-	return percent
+	return permille
 }
 
-// ilkPeriod returns the time of the program between two samples of one thread, in ns, by the budget in percent: half of
-// that goes to samples. It is no divisor of common periods.
-func ilkPeriod(percent int) uint64 {
-	return uint64(min(max(2*100*ilkState.costSample/int64(max(percent, 1)), 99_700), 9_970_000))
+// ilkPeriod returns the time of the program between two samples of one thread, in ns, by the budget in tenths of a
+// percent: half of that goes to samples. It is no divisor of common periods.
+func ilkPeriod(permille int32) uint64 {
+	return uint64(min(max(2*1000*ilkState.costSample/int64(max(permille, 1)), 99_700), 997_000_000))
 }
 
 // ilkStart opens the events of this process where INTERLOCK_SAMPLE asks for it now. It runs on the first thread, before
@@ -66,7 +69,7 @@ func ilkStart() {
 	testSigtrap = ilkTrap // the runtime's own tests alone use this hook otherwise
 	ilkState.costSample = ilkMeasure()
 	a := &ilkState.clock
-	a.kind, a.config, a.period, a.flags, a.sigData = ilkSoftware, ilkCPUClock, ilkPeriod(ilkPercent(setting)), ilkCommon,
+	a.kind, a.config, a.period, a.flags, a.sigData = ilkSoftware, ilkCPUClock, ilkPeriod(ilkPermille(setting)), ilkCommon,
 		ilkTagClock
 	fd := ilkOpen(a, 0)
 	if fd < 0 {
@@ -98,32 +101,39 @@ func ilkWithoutRegisters(errno int32) {
 }
 
 // ilkMeasure returns what a sample takes on this machine, in ns: an interrupt may cost a virtual machine much. It runs
-// a loop with a timer and without, and takes the least difference of a few tries, a few milliseconds in all.
+// a loop with a timer and without, a few times each, a few milliseconds in all, and takes the least difference to
+// the shortest one without: what else happens on a busy machine makes a try longer, never shorter.
 func ilkMeasure() int64 {
-	const least, tries, loops = 2_000, 3, 1_000_000
+	const least, tries, loops = 2_000, 8, 500_000
 	attr := ilkAttr{kind: ilkSoftware, config: ilkCPUClock, period: 100_000, sigData: ilkTagTick}
 	attr.flags = ilkCommon &^ (ilkInherit | ilkInheritThread)
 	fd := ilkOpen(&attr, 0)
 	if fd < 0 {
 		return least
 	}
-	best := int64(1 << 62)
-	for range tries {
-		ticks := ilkStats.probes
+	alone := int64(1 << 62)
+	var timed, ticks [tries]int64
+	for i := range tries {
 		began := ilkThreadTime()
 		ilkSpin(loops)
-		alone := ilkThreadTime()
+		alone = min(alone, ilkThreadTime()-began)
+		before := ilkStats.probes
 		ilkIoctl(fd, ilkIoctlEnable, nil)
-		enabled := ilkThreadTime()
+		began = ilkThreadTime()
 		ilkSpin(loops)
-		timed := ilkThreadTime()
+		timed[i] = ilkThreadTime() - began
 		ilkIoctl(fd, ilkIoctlDisable, nil)
-		if n := int64(ilkStats.probes - ticks); n > 0 {
-			best = min(best, (timed-enabled-(alone-began))/n)
-		}
+		ticks[i] = int64(ilkStats.probes - before)
 	}
 	ilkClose(fd)
 	ilkStats.probes = 0
+	// A try without a tick shows nothing.
+	best := int64(1 << 62)
+	for i, n := range ticks {
+		if n > 0 {
+			best = min(best, (timed[i]-alone)/n)
+		}
+	}
 	if best == 1<<62 {
 		return least
 	}

@@ -38,9 +38,9 @@ func ilkLate() {
 // no register watches.
 //
 //go:linkname ilkSwitch
-func ilkSwitch(on bool, percent int32) (errno int32) {
+func ilkSwitch(on bool, permille int32) (errno int32) {
 	if on && ilkTimers.n == 0 {
-		errno = ilkOpenTimers(percent)
+		errno = ilkOpenTimers(permille)
 	}
 	if !on || errno != 0 {
 		ilkCloseTimers()
@@ -66,10 +66,10 @@ func ilkCloseTimers() {
 
 // ilkOpenTimers opens a timer in each thread. No thread starts meanwhile: one that did might have two timers, by its
 // parent and by itself, or none. It returns the error number of a refusal, after which timers may be open.
-func ilkOpenTimers(percent int32) (errno int32) {
+func ilkOpenTimers(permille int32) (errno int32) {
 	const directory, closeOnExec = 0x10000, 0x80000
 	a := &ilkState.clock
-	a.kind, a.config, a.period, a.flags, a.sigData = ilkSoftware, ilkCPUClock, ilkPeriod(int(percent)), ilkCommon,
+	a.kind, a.config, a.period, a.flags, a.sigData = ilkSoftware, ilkCPUClock, ilkPeriod(permille), ilkCommon,
 		ilkTagClock
 	name := []byte("/proc/self/task\x00")
 	const open, getdents = 2, 217

@@ -94,6 +94,7 @@ func (a *ilkAccess) note(c *sigctxt, gp *g, pc, at uintptr, flags uint32) {
 	var u unwinder
 	u.initAt(at, uintptr(c.rsp()), 0, gp, unwindSilentErrors|unwindTrap|unwindJumpStack)
 	a.n = uint32(tracebackPCs(&u, 0, a.stack[:]))
+	a.labels.note(gp)
 }
 
 // ilkTake returns a slot that the caller owns: a free one, or one whose time is over.

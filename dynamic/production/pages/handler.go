@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/interlock-go/interlock/dynamic/production/status"
 )
@@ -42,7 +43,7 @@ func (w *Watch) serve(to http.ResponseWriter, r *http.Request) {
 		return
 	}
 	switch name {
-	case "", "findings.json", "findings.jsonl", "findings.txt":
+	case "", "findings.json", "findings.jsonl", "findings.txt", "pprof":
 		if isMethod(to, r, http.MethodGet, http.MethodHead) {
 			w.show(to, r, name)
 		}
@@ -78,6 +79,11 @@ func (w *Watch) show(to http.ResponseWriter, r *http.Request, name string) {
 	case "findings.txt":
 		to.Header().Set("Content-Type", "text/plain; charset=utf-8")
 		writeRaces(to, w.Races())
+	case "pprof":
+		// Tools that read /debug/pprof/ tell a profile by these.
+		to.Header().Set("Content-Type", "application/octet-stream")
+		to.Header().Set("Content-Disposition", `attachment; filename="races"`)
+		writeProfile(to, w.Races(), time.Now()) // an error is that of the connection
 	default:
 		if r.URL.Query().Get("format") == "json" {
 			writeJSON(to, document{w.Status(), records(w.Races())})

@@ -25,16 +25,23 @@ const pageText = `<!DOCTYPE html>
 <title>Race watch: {{.Program}}</title>
 <style>
 body { font: 15px/1.5 sans-serif; margin: 2em; max-width: 75em }
-th { text-align: left; vertical-align: top; padding-right: 2em; font-weight: normal; color: #555 }
-form { display: inline }
-pre { background: #f4f4f4; padding: .7em; overflow: auto }
-.sides { display: grid; grid-template-columns: 1fr 1fr; gap: 1em }
+h1 { font-size: 1.5em; overflow-wrap: anywhere }
+h2 { font-size: 1.25em; margin-top: 1.5em }
+h3 { font-size: 1em; margin-bottom: 0; border-top: 1px solid #ddd; padding-top: 1em }
+h3 + p { margin-top: .2em }
+th { text-align: left; vertical-align: top; padding-right: 2em; font-weight: normal; color: #555; white-space: nowrap }
+td { overflow-wrap: anywhere }
+form { display: inline-block; margin-right: 1.5em }
+pre { background: #f4f4f4; padding: .7em; margin: .3em 0; overflow: auto }
+.sides { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(25em, 100%), 1fr)); gap: 1em }
+.sides > div { min-width: 0 }
+.on { color: #060; font-weight: bold }
 </style>
 </head>
 <body>
 <h1>Race watch: {{.Program}}</h1>
 <table>
-<tr><th>state</th><td>{{if .On}}on{{else}}off: {{.Why}}{{end}}</td></tr>
+<tr><th>state</th><td>{{if .On}}<span class="on">on</span>{{else}}off: {{.Why}}{{end}}</td></tr>
 <tr><th>means</th><td>{{or .Means "not known before it was on for the first time"}}</td></tr>
 <tr><th>budget</th><td>{{printf "%.4g" .Budget}} % of the processor time</td></tr>
 <tr><th>own cost</th><td>{{.Cost}}</td></tr>
@@ -44,7 +51,8 @@ pre { background: #f4f4f4; padding: .7em; overflow: auto }
 <tr><th>file</th><td>{{or .File "none: the findings are here alone"}}{{with .Dropped}}; {{.}} records did not get
 into it{{end}}</td></tr>
 <tr><th>process</th><td>{{.PID}}, build {{or .Build "unknown"}}</td></tr>
-{{with .Uncounted}}<tr><th>not counted</th><td>releases by assembly of {{range .}}{{.}} {{end}}</td></tr>{{end}}
+{{with .Uncounted}}<tr><th>not counted</th><td>releases by assembly of
+{{range $i, $package := .}}{{if $i}}, {{end}}{{$package}}{{end}}</td></tr>{{end}}
 </table>
 <p>
 {{if .On}}<form method="post" action="off"><button>Switch off</button></form>
@@ -52,14 +60,16 @@ into it{{end}}</td></tr>
 <form method="post" action="budget"><input name="percent" size="4" value="{{printf "%.4g" .Budget}}"
 aria-label="budget in percent"> % <button>Set the budget</button></form>
 </p>
-<h2>{{len .All}} findings</h2>
+<h2>{{len .All}} {{if eq (len .All) 1}}finding{{else}}findings{{end}}</h2>
 <p>As <a href="findings.txt">text</a>, as <a href="findings.json">JSON</a>, as <a href="findings.jsonl">a file for
-interlock report</a>. Races are predicted, not confirmed.{{with .Unkept}} {{.}} more are not kept here.{{end}}</p>
+interlock report</a>, as <a href="pprof">a profile for pprof</a>. Races are
+predicted, not confirmed.{{with .Unkept}} {{.}} more are not kept here.{{end}}</p>
 {{range .All}}
 <h3>{{.Title}}</h3>
-<p>{{.Why}} Seen {{.Count}} times.</p>
+<p>{{.Why}} Seen {{if eq .Count 1}}once{{else}}{{.Count}} times{{end}}.</p>
 <div class="sides">{{range .Sides}}
 <div>{{mode .}} by goroutine {{.Goroutine}}
+{{- range .Labels}} <code>{{.Key}}={{printf "%q" .Value}}</code>{{end}}
 <pre>{{range .Frames}}{{.Function}}
     {{.File}}:{{.Line}}
 {{end}}</pre></div>{{end}}

@@ -183,6 +183,7 @@ func TestEscaping(t *testing.T) {
 func TestFindings(t *testing.T) {
 	f := off()
 	read := side
+	read.Labels = []status.Label{{Key: "job", Value: "1"}}
 	read.Write, read.Goroutine, read.Frames = false, 8, []status.Frame{{Function: "main.g", File: "b.go", Line: 9}}
 	alone := side
 	alone.Frames = []status.Frame{{Function: "main.h", File: "c.go", Line: 5}}
@@ -196,7 +197,8 @@ func TestFindings(t *testing.T) {
 	page := f.do("GET", Prefix).Body.String()
 	for _, want := range []string{
 		"<h2>4 findings</h2>", "Data race: read and write", "main.f\n    a.go:3", "main.g\n    b.go:9", "main.h\n    c.go:5",
-		"Seen 4 times", "Seen 5 times", "Seen 6 times", "Seen 7 times", reasons[status.Clock], reasons[status.Changed],
+		"by goroutine 8 <code>job=&#34;1&#34;</code>\n", "Seen 4 times", "Seen 5 times", "Seen 6 times", "Seen 7 times",
+		reasons[status.Clock], reasons[status.Changed],
 	} {
 		if !strings.Contains(page, want) {
 			t.Errorf("the page has no %q: %s", want, page)

@@ -53,8 +53,12 @@ type Side struct {
 	Write, Atomic bool
 	Addr          uint64
 	Goroutine     uint64
+	Labels        []Label // of the goroutine, if they are asked for
 	Frames        []Frame // the innermost first
 }
+
+// Label is a label that the program has given a goroutine by runtime/pprof.
+type Label struct{ Key, Value string }
 
 // Frame is one frame of a stack. The file is relative to the module's root, if it is below that.
 type Frame struct {

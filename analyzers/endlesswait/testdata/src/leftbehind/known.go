@@ -31,6 +31,22 @@ func (h *hub) subscribe(f func(string)) {
 	h.subs[ch] = true
 }
 
+type directory struct{ names map[chan string]string }
+
+func (d *directory) subscribe(name string, f func(string)) {
+	ch := make(chan string)
+	go func() {
+		for m := range ch { // ok
+			f(m)
+		}
+	}()
+	if name != "" {
+		d.names[ch] = name
+	} else {
+		d.names[ch] = "nobody"
+	}
+}
+
 func (h *hub) publish(m string) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
