@@ -44,7 +44,7 @@ func TestLevel(t *testing.T) {
 // A finding in a test is of another class; only suspected findings change, and the finding given does not.
 func TestGraded(t *testing.T) {
 	at := func(file string, status finding.Status, class string) *finding.Finding {
-		return &finding.Finding{Code: finding.DoubleLock, Status: status, Class: class,
+		return &finding.Finding{Code: finding.LockCycle, Status: status, Class: class,
 			Accesses: []finding.Access{{Position: finding.Position{File: file, Line: 1}}}}
 	}
 	for _, test := range []struct {
@@ -52,12 +52,12 @@ func TestGraded(t *testing.T) {
 		class    string
 		standing string
 	}{
-		{at("a.go", finding.Suspected, ""), "IL3002", "suspected"},
-		{at("a_test.go", finding.Suspected, ""), "IL3002 in tests", "possible"},
-		{at("a_test.go", finding.Suspected, "IL3002 new"), "IL3002 new in tests", "lead"},
-		{at("a.go", finding.Suspected, "IL3002 new"), "IL3002 new", "lead"},
-		{at("a.go", finding.Confirmed, "IL3002 new"), "IL3002 new", "confirmed"},
-		{at("a.go", finding.Lead, ""), "IL3002", "lead"},
+		{at("a.go", finding.Suspected, ""), "IL3001", "suspected"},
+		{at("a_test.go", finding.Suspected, ""), "IL3001 in tests", "possible"},
+		{at("a_test.go", finding.Suspected, "IL3001 new"), "IL3001 new in tests", "lead"},
+		{at("a.go", finding.Suspected, "IL3001 new"), "IL3001 new", "lead"},
+		{at("a.go", finding.Confirmed, "IL3001 new"), "IL3001 new", "confirmed"},
+		{at("a.go", finding.Lead, ""), "IL3001", "lead"},
 	} {
 		before := *test.f
 		got := Graded(test.f)

@@ -336,6 +336,9 @@ func fromParameter(v ssa.Value) bool {
 	case *ssa.Parameter:
 		return true
 	case *ssa.UnOp:
+		if v.Op == token.MUL {
+			return isOption(accesspath.Of(v).Root)
+		}
 		return v.Op == token.NOT && fromParameter(v.X)
 	case *ssa.BinOp:
 		_, isConst := v.Y.(*ssa.Const)
@@ -343,6 +346,19 @@ func fromParameter(v ssa.Value) bool {
 		return isConst && isParam
 	}
 	return false
+}
+
+// isOption reports whether v is a parameter, but not the receiver, or the local variable with its value.
+func isOption(v ssa.Value) bool {
+	if local, ok := v.(*ssa.Alloc); ok {
+		for _, use := range *local.Referrers() {
+			if store, ok := use.(*ssa.Store); ok && store.Addr == local {
+				return isOption(store.Val)
+			}
+		}
+	}
+	p, ok := v.(*ssa.Parameter)
+	return ok && (p.Parent().Signature.Recv() == nil || p != p.Parent().Params[0])
 }
 
 func (r *Result) fileAndLine(pos token.Pos) string {

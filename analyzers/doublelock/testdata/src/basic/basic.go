@@ -84,6 +84,36 @@ func (t *T) Flagged() int { // ok: the parameter says that the lock is held
 	return t.flag(true)
 }
 
+type options struct{ locked, fresh bool }
+
+func (t *T) option(o options) int {
+	if !o.locked {
+		t.mu.Lock()
+		defer t.mu.Unlock()
+	}
+	return t.n
+}
+
+func (t *T) WithOption() int { // ok: as Flagged
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.option(options{locked: true})
+}
+
+func (t *T) optionOf(o *options) int {
+	if !o.locked {
+		t.mu.Lock()
+		defer t.mu.Unlock()
+	}
+	return t.n
+}
+
+func (t *T) WithOptionOf(o *options) int { // ok
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.optionOf(o)
+}
+
 func (t *T) Try() int { // ok: TryLock does not wait
 	t.mu.Lock()
 	defer t.mu.Unlock()
