@@ -42,8 +42,8 @@ type botFindOptions struct {
 func (o *botFindOptions) declare(fs *flag.FlagSet) {
 	fs.StringVar(&o.base, "base", "", "compare with this `revision`, such as origin/main")
 	fs.StringVar(&o.out, "o", "interlock-findings.json", "write the findings to this `file`")
-	fs.IntVar(&o.runs, "runs", defaultRuns, "make `n` runs of the tests")
-	within(fs, "runs", &o.runs, 1, maxStrength, "a number of runs")
+	fs.IntVar(&o.runs, "runs", 0, "make `n` runs of the tests; 0 is as many as \"interlock test\" makes")
+	within(fs, "runs", &o.runs, 0, maxStrength, "a number of runs")
 	declareSeed(fs, &o.seed)
 	fs.DurationVar(&o.budget, "budget", defaultFixTime, "let patches take about this much processor `time` for each "+
 		"package with findings")
@@ -71,10 +71,13 @@ func (o *botFindOptions) run(c *call) int {
 	chooseSeed(&o.seed)
 	resume := c.stopCommands()
 	defer resume()
+	flags := []string{fmt.Sprintf("-seed=%d", o.seed), "-budget=" + o.budget.String()}
+	if o.runs > 0 {
+		flags = append(flags, fmt.Sprintf("-runs=%d", o.runs))
+	}
 	file, err := find.Find(c.ctx, dir, find.Options{
-		Base: o.base, Packages: c.packages,
-		Flags: []string{fmt.Sprintf("-runs=%d", o.runs), fmt.Sprintf("-seed=%d", o.seed), "-budget=" + o.budget.String()},
-		Note:  func(s string) { c.warn(s) },
+		Base: o.base, Packages: c.packages, Flags: flags,
+		Note: func(s string) { c.warn(s) },
 		Interlock: func(ctx context.Context, dir string, args ...string) (int, error) {
 			return c.self(ctx, self, dir, args)
 		},
