@@ -14,7 +14,7 @@ import (
 
 func Test(t *testing.T) {
 	results := analysistest.Run(t, analysistest.TestData(), captured.Analyzer, "basic", "loops", "generics", "closures",
-		"cross", "crossuse", "siblings", "bounds", "tests", "tested")
+		"cross", "crossuse", "siblings", "bounds", "tests", "tested", "streams")
 	t.Run("leads", func(t *testing.T) { leads(t, results) })
 }
 

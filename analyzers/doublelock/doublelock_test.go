@@ -10,6 +10,6 @@ import (
 
 // Each folder of testdata/src is one language feature or one way to be wrong.
 func Test(t *testing.T) {
-	analysistest.Run(t, analysistest.TestData(), doublelock.Analyzer, "basic", "generics", "closures", "user",
+	analysistest.Run(t, analysistest.TestData(), doublelock.Analyzer, "handsoff", "basic", "generics", "closures", "user",
 		"scopes", "handed")
 }

@@ -53,7 +53,8 @@
 //
 // Without all this, or where the lock belongs to another object than the variable, it is a lead.
 //
-// A finding in methods of a type whose comment says that several goroutines may use it ("safe for concurrent use") is
+// A finding in methods of a type whose comment says plainly that several goroutines may use it ("It is safe for
+// concurrent use."), with no word of order or exceptions there or in the comment of the method without the lock, is
 // likely, and so shown without -possible, where several functions hold the lock when they write.
 //
 // Missed: variables that no access guards, locks on other objects seldom

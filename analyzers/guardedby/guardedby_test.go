@@ -22,17 +22,19 @@ func Test(t *testing.T) {
 
 // TestFindings reads those of packages where they differ from the diagnostics.
 func TestFindings(t *testing.T) {
-	results := analysistest.Run(t, analysistest.TestData(), guardedby.Analyzer, "leads", "siblings")
+	results := analysistest.Run(t, analysistest.TestData(), guardedby.Analyzer, "leads", "siblings", "promises")
 	for _, r := range results {
 		switch findings := r.Result.(*check.Result).Findings; r.Pass.Pkg.Path() {
 		case "leads":
 			t.Run("leads", func(t *testing.T) { leads(t, findings) })
 		case "siblings":
 			t.Run("siblings", func(t *testing.T) { siblings(t, findings) })
+		case "promises":
+			t.Run("promises", func(t *testing.T) { promises(t, findings) })
 		}
 	}
-	if len(results) != 2 {
-		t.Errorf("%d packages, want 2", len(results))
+	if len(results) != 3 {
+		t.Errorf("%d packages, want 3", len(results))
 	}
 }
 
@@ -66,5 +68,21 @@ func siblings(t *testing.T, findings []*finding.Finding) {
 		"Cache.opts is read without c.mu"}
 	if !slices.Equal(titles, want) {
 		t.Errorf("findings %q, want %q", titles, want)
+	}
+}
+
+// promises reads the classes by what comments say of several goroutines.
+func promises(t *testing.T, findings []*finding.Finding) {
+	for _, f := range findings {
+		want := "IL1001" + finding.Writers
+		if f.Title == "Log.lines is read without l.mu" {
+			want = "IL1001" + finding.ForMany
+		}
+		if f.Class != want {
+			t.Errorf("%s is %s, want %s", f.Title, f.Class, want)
+		}
+	}
+	if len(findings) != 5 {
+		t.Errorf("%d findings, want 5", len(findings))
 	}
 }

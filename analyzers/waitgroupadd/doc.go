@@ -33,6 +33,9 @@
 //	go func() { wg.Wait(); close(results) }()
 //	for _, f := range work { wg.Add(1); go f() }
 //
+// A goroutine that counts itself is a lead where its starter waits for something else behind the go statement, or the
+// function of the Wait before it: that may be a signal which it sends once it is counted.
+//
 // An Add that an exported function always makes is a lead where another one, which ends the object's service, waits,
 // no lock keeps the two apart, and the object has a lock, so that several goroutines are meant to use it:
 //

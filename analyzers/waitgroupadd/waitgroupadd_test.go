@@ -11,5 +11,5 @@ import (
 // Each folder of testdata/src is one language feature or one way to be wrong.
 func Test(t *testing.T) {
 	analysistest.Run(t, analysistest.TestData(), waitgroupadd.Analyzer, "basic", "late", "beside", "generics", "closures",
-		"cross", "crossuse")
+		"cross", "crossuse", "ordered")
 }

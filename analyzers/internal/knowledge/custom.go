@@ -124,20 +124,6 @@ var notConcurrent = anyOf(`(?is)`,
 // forbids its use by several goroutines.
 func CommentForbidsConcurrency(text string) bool { return notConcurrent().MatchString(text) }
 
-var concurrent = anyOf(`(?is)`,
-	`\bsafe(ly)?\s+(for|to)\s+(\w+\s+){0,3}(concurrent|parallel|simultaneous)`,
-	`\b(go-?routine|thread|concurrency)[- ]safe\b`,
-	`\b(may|can)\s+(safely\s+)?be\s+(called|used|accessed|shared)\s+(concurrently|in parallel|`+
-		`(concurrently\s+|simultaneously\s+)?(by|from|between|among)\s+(multiple|several|many|different|any number of)\s+`+
-		`go-?routines)`,
-)
-
-// CommentInvitesConcurrency reports whether the comment of a type or function says that several goroutines may use it
-// at the same time.
-func CommentInvitesConcurrency(text string) bool {
-	return concurrent().MatchString(text) && !CommentForbidsConcurrency(text)
-}
-
 var comesFirst = anyOf(`(?is)`,
 	`\b(must|should|shall|may|can|has to|have to|needs? to|ought to|is to|meant to)\s+(only\s+)?`+
 		`be\s+(called|set|used|invoked|configured|made)\s+(only\s+)?`+

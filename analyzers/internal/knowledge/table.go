@@ -5,6 +5,7 @@ type property uint32
 
 const (
 	// ordersNothing: neither waits for another goroutine nor signals to one. That log and fmt lock inside is no order.
+	// A function that reads from what it is handed, or writes there, may wait: it may be the end of an io.Pipe.
 	ordersNothing property = 1 << iota
 	// noEffect: does nothing that another goroutine would take for an effect; to log twice does no harm. It errs
 	// towards silence: fmt.Fprint to a shared writer is an effect.
@@ -75,8 +76,10 @@ const anyModule = ".../"
 // best where it reports something.
 var library = []row{
 	{pkg: "bufio", is: ordersNothing},
+	{pkg: "bufio", names: "Reader.* Writer.* Scanner.Scan", not: ordersNothing},
 
 	{pkg: "bytes", is: pure | argumentsListed | runsCallback | assemblyComputes},
+	{pkg: "bytes", names: "Buffer.ReadFrom Buffer.WriteTo Reader.WriteTo", not: ordersNothing},
 
 	{pkg: "cmp", is: pure | argumentsListed},
 
@@ -101,8 +104,8 @@ var library = []row{
 
 	{pkg: "encoding/base64", is: pure},
 	{pkg: "encoding/binary", is: pure | argumentsListed},
-	{pkg: "encoding/binary", names: "Read", not: neverWaits | handsOverNothing, writes: 3},
-	{pkg: "encoding/binary", names: "Write", not: neverWaits | handsOverNothing, writes: 1},
+	{pkg: "encoding/binary", names: "Read", not: ordersNothing | neverWaits | handsOverNothing, writes: 3},
+	{pkg: "encoding/binary", names: "Write", not: ordersNothing | neverWaits | handsOverNothing, writes: 1},
 	{pkg: "encoding/binary", names: "PutVarint PutUvarint AppendVarint AppendUvarint Encode Append", writes: 1},
 	{pkg: "encoding/binary", names: "Decode", writes: 3},
 	{pkg: "encoding/binary", names: "*.PutUint16 *.PutUint32 *.PutUint64 *.AppendUint16 *.AppendUint32 *.AppendUint64",
@@ -110,6 +113,7 @@ var library = []row{
 	{pkg: "encoding/hex", is: pure},
 	{pkg: "encoding/json", is: ordersNothing | keepsNothing | argumentsListed},
 	{pkg: "encoding/json", names: "Unmarshal", writes: 2},
+	{pkg: "encoding/json", names: "Decoder.Decode Decoder.More Decoder.Token Encoder.Encode", not: ordersNothing},
 
 	{pkg: "errors", is: pure | argumentsListed | onlyKeeps},
 	{pkg: "errors", names: "As", writes: 2},
@@ -117,9 +121,10 @@ var library = []row{
 	{pkg: "fmt", is: ordersNothing | noEffect | neverWaits | keepsNothing | argumentsListed},
 	{pkg: "fmt", names: "Append Appendf Appendln Errorf Sprint Sprintf Sprintln", is: handsOverNothing},
 	{pkg: "fmt", names: "Print Printf Println", not: neverWaits},
-	{pkg: "fmt", names: "Fprint Fprintf Fprintln", not: neverWaits, writes: 1},
+	{pkg: "fmt", names: "Fprint Fprintf Fprintln", not: ordersNothing | neverWaits, writes: 1},
 	{pkg: "fmt", names: "Sscan Sscanf Sscanln", writes: anyArgument},
-	{pkg: "fmt", names: "Scan Scanf Scanln Fscan Fscanf Fscanln", not: neverWaits, writes: anyArgument},
+	{pkg: "fmt", names: "Scan Scanf Scanln", not: neverWaits, writes: anyArgument},
+	{pkg: "fmt", names: "Fscan Fscanf Fscanln", not: ordersNothing | neverWaits, writes: anyArgument},
 
 	{pkg: "golang.org/x/sync/errgroup", names: "Group.Go Group.TryGo", is: startsCallback},
 	{pkg: "golang.org/x/sys/cpu", is: assemblyComputes},
@@ -192,6 +197,8 @@ var library = []row{
 	{pkg: "reflect", names: "Select *.Send *.TrySend *.Recv *.TryRecv *.Close", not: keepsNothing},
 	{pkg: "reflect", names: "*.Call *.CallSlice *.Method *.MethodByName", is: callsByName},
 	{pkg: "regexp", is: ordersNothing},
+	{pkg: "regexp", names: "MatchReader Regexp.MatchReader Regexp.FindReaderIndex Regexp.FindReaderSubmatchIndex",
+		not: ordersNothing},
 
 	{pkg: "runtime", is: ordersNothing | keepsNothing | onlyKeeps},
 	{pkg: "runtime", names: "Goexit", is: neverReturns, not: ordersNothing},
@@ -208,6 +215,7 @@ var library = []row{
 
 	{pkg: "strconv", is: pure | argumentsListed},
 	{pkg: "strings", is: pure | argumentsListed | runsCallback | assemblyComputes},
+	{pkg: "strings", names: "Reader.WriteTo Replacer.WriteString", not: ordersNothing},
 
 	{pkg: "sync", is: noEffect | neverWaits | onlyKeeps | locksItself | lasting | assemblyComputes},
 	{pkg: "sync", names: "OnceFunc OnceValue OnceValues *.Lock *.RLock *.Wait Pool.Get", not: neverWaits},
@@ -232,7 +240,7 @@ var library = []row{
 	{pkg: "testing", names: "*.RunParallel", is: startsCallback, not: ordersNothing},
 
 	{pkg: "text/template", is: ordersNothing},
-	{pkg: "text/template", names: "Template.Execute Template.ExecuteTemplate", is: callsByName},
+	{pkg: "text/template", names: "Template.Execute Template.ExecuteTemplate", is: callsByName, not: ordersNothing},
 
 	{pkg: "time", is: ordersNothing | noEffect | neverWaits | keepsNothing | argumentsListed | locksItself | lasting},
 	{pkg: "time", names: "AfterFunc", is: startsCallback},

@@ -15,15 +15,28 @@ import (
 // Alone reports whether the comment of f, or that of its receiver's type,
 // asks users to keep to one goroutine at a time. Its callers then order the
 // accesses that f makes without a lock.
-func (p *Program) Alone(f *ssa.Function) bool { return says(p.asks.alone, f) }
+func (p *Program) Alone(f *ssa.Function) bool {
+	return says(f, func(obj types.Object) bool { return p.asks.alone[obj] })
+}
 
-// ForMany reports whether the comment of f, or that of its receiver's type, says that several goroutines may use it.
-func (p *Program) ForMany(f *ssa.Function) bool { return says(p.asks.many, f) }
+// ForMany reports whether the comment of f, or that of its receiver's type, says plainly that several goroutines may
+// use it.
+func (p *Program) ForMany(f *ssa.Function) bool {
+	return says(f, func(obj types.Object) bool {
+		return knowledge.CommentPromisesSharing(p.asks.comment(obj), obj.Name())
+	})
+}
 
-// says reports whether f, or the type of its receiver, is among objects.
-func says(objects map[types.Object]bool, f *ssa.Function) bool {
+// SpeaksOfOrder reports whether a comment of f says something of who may use it when.
+func (p *Program) SpeaksOfOrder(f *ssa.Function) bool {
+	obj := Outermost(f).Object()
+	return obj != nil && knowledge.CommentSpeaksOfOrder(p.asks.comment(obj), obj.Name())
+}
+
+// says reports whether f, or the type of its receiver, is one of which something is said.
+func says(f *ssa.Function, said func(types.Object) bool) bool {
 	f = Outermost(f)
-	if f.Object() != nil && objects[f.Object()] {
+	if f.Object() != nil && said(f.Object()) {
 		return true
 	}
 	recv := f.Signature.Recv()
@@ -31,7 +44,7 @@ func says(objects map[types.Object]bool, f *ssa.Function) bool {
 		return false
 	}
 	n, ok := Named(recv.Type())
-	return ok && objects[n.Origin().Obj()]
+	return ok && said(n.Origin().Obj())
 }
 
 // ComesFirst reports whether the comment of f, or that of a method of an interface of the package which f implements,
@@ -52,13 +65,23 @@ func (p *Program) NoRace(f *ssa.Function) bool {
 // asking holds the requests of comments to callers of functions, and users of types.
 type asking struct {
 	alone map[types.Object]bool // one goroutine at a time
-	many  map[types.Object]bool // by several goroutines at the same time
 	first map[types.Object]bool // before others, or once
+	// comments are those of each, and are read where a finding asks.
+	comments map[types.Object][]*ast.CommentGroup
+}
+
+// comment returns the comments of obj as one text.
+func (a asking) comment(obj types.Object) string {
+	var texts []string
+	for _, c := range a.comments[obj] {
+		texts = append(texts, c.Text())
+	}
+	return strings.Join(texts, "\n")
 }
 
 // readAsking finds the declared types and functions with comments that ask something.
 func readAsking(pass *analysis.Pass) asking {
-	asks := asking{map[types.Object]bool{}, map[types.Object]bool{}, map[types.Object]bool{}}
+	asks := asking{map[types.Object]bool{}, map[types.Object]bool{}, map[types.Object][]*ast.CommentGroup{}}
 	// A type forbids, and a function does so or comes first.
 	note := func(name *ast.Ident, docs ...*ast.CommentGroup) {
 		obj := pass.TypesInfo.Defs[name]
@@ -69,7 +92,7 @@ func readAsking(pass *analysis.Pass) asking {
 			}
 			text := strings.Join(strings.Fields(d.Text()), " ")
 			asks.alone[obj] = asks.alone[obj] || knowledge.CommentForbidsConcurrency(d.Text())
-			asks.many[obj] = asks.many[obj] || knowledge.CommentInvitesConcurrency(text)
+			asks.comments[obj] = append(asks.comments[obj], d)
 			asks.first[obj] = asks.first[obj] || !isType && knowledge.CommentComesFirst(text)
 		}
 	}

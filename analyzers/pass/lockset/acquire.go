@@ -436,7 +436,7 @@ func (r *Result) Nestings(fn *ssa.Function) []Nesting {
 		for _, a := range r.locksTaken(p) {
 			n := Nesting{Fn: fn, Call: p.call, Turns: p.state.Turns(), To: a}
 			for _, h := range held {
-				if h.Class == "" || !slices.Contains(a.Freed, h.Class) {
+				if h.Class == "" || !slices.Contains(a.Freed, h.Class) && !r.handsOff(p.call, h.Class) {
 					n.Held = append(n.Held, h)
 				}
 			}

@@ -5,6 +5,7 @@ import (
 
 	"golang.org/x/tools/go/ssa"
 
+	"github.com/interlock-go/interlock/analyzers/pass/accesspath"
 	"github.com/interlock-go/interlock/analyzers/pass/callgraph"
 	"github.com/interlock-go/interlock/analyzers/pass/ir"
 	"github.com/interlock-go/interlock/analyzers/pass/lockset"
@@ -184,6 +185,9 @@ func (f *frame) callSyncs(call ssa.CallInstruction) syncs {
 	if !known {
 		own := syncsOfCall(call)
 		own.waits = addSignals(own.waits, f.polledSignals(call)...)
+		if slices.ContainsFunc(f.graph.At(call), f.waitsUnseen) || f.iteratorWaits(call) {
+			own.waits = addSignals(own.waits, signal{sort: order.Everything})
+		}
 		for _, s := range f.graph.At(call) { // a function handed to a known one, which calls it
 			if sum := f.summaries[s.Callee]; sum != nil && s.Mode == callgraph.Call && s.Through != nil {
 				own.gives = addSignals(own.gives, newMapping(s).signals(sum.all.gives, true)...)
@@ -197,7 +201,44 @@ func (f *frame) callSyncs(call ssa.CallInstruction) syncs {
 	}
 	m := newMapping(site)
 	waits := addSignals(m.signals(sum.must, false), f.polledSignals(call)...)
+	if f.waitsUnseen(site) || f.iteratorWaits(call) {
+		waits = addSignals(waits, signal{sort: order.Everything})
+	}
 	return syncs{waits: waits, gives: m.signals(sum.all.gives, true)}
+}
+
+// waitsUnseen reports whether the callee of a function value, or behind an interface, always waits for a message on a
+// channel that the function has no name for: it may be any.
+func (f *frame) waitsUnseen(s callgraph.Site) bool {
+	sum := f.summaries[s.Callee]
+	if sum == nil || s.Mode != callgraph.Call || s.Through != nil || s.Instr.Common().StaticCallee() != nil {
+		return false
+	}
+	return slices.ContainsFunc(sum.must, func(w signal) bool {
+		if w.sort != order.Message || w.name != (accesspath.Name{}) {
+			return false
+		}
+		_, param := w.path.Root.(*ssa.Parameter)
+		return s.Instr.Common().IsInvoke() && param || len(newMapping(s).signals([]signal{w}, false)) == 0
+	})
+}
+
+// iteratorWaits reports whether call runs a function that a function of the package has made for it, which always waits
+// for a message. The call graph knows no more of it than that it calls the body of the loop.
+//
+//	for n := range all(ch) { … }
+func (f *frame) iteratorWaits(call ssa.CallInstruction) bool {
+	made, ok := call.Common().Value.(*ssa.Call)
+	if !ok || made.Call.StaticCallee() == nil {
+		return false
+	}
+	for _, literal := range made.Call.StaticCallee().AnonFuncs {
+		sum := f.summaries[literal]
+		if sum != nil && slices.ContainsFunc(sum.must, func(w signal) bool { return w.sort == order.Message }) {
+			return true
+		}
+	}
+	return false
 }
 
 // onlyCallee returns the one function of the package that call runs at once, if it is

@@ -256,8 +256,7 @@ func syncsOfCall(instr ssa.CallInstruction) syncs {
 			return syncs{s, s}
 		}
 	}
-	switch {
-	case knowledge.OrdersNothing(ir.Declared(fn)):
+	if ir.OrdersNothing(fn, call.Args) {
 		return syncs{}
 	}
 	return anything

@@ -119,7 +119,7 @@ func (m *machine) startCall(st *state, g int, d deferred, inLine bool) bool {
 			if text, ok := m.nextText(st, g, fn, d); ok && inLine {
 				return m.startCall(st, g, text, false)
 			}
-			m.passOver(st, fn)
+			m.passOver(st, fn, d.call)
 			m.handCallbacks(st, fn, d)
 			m.container(st, g, d, fn)
 			return m.finish(st, g, d, inLine, m.outcome(st, g, d, fn))

@@ -156,8 +156,8 @@ func helped(others bool, do func(*state, int) bool) func(*state, int) bool {
 }
 
 // passOver notes that fn is not run: unless it orders nothing, nothing is known of the order from then on.
-func (m *machine) passOver(st *state, fn *ssa.Function) {
-	if len(fn.Blocks) > 0 || !knowledge.OrdersNothing(ir.Declared(fn)) {
+func (m *machine) passOver(st *state, fn *ssa.Function, call ssa.CallInstruction) {
+	if len(fn.Blocks) > 0 || !ir.OrdersNothing(fn, call.Common().Args) {
 		st.clouded = true
 	}
 }
