@@ -24,19 +24,22 @@ var doc string
 var Analyzer = check.New("waitgroupadd", finding.AddRacesWait, doc, run, syncops.Analyzer)
 
 func run(pass *analysis.Pass, r *check.Reporter) {
-	c := &checker{list: pass.ResultOf[syncops.Analyzer].(*syncops.List), reporter: r}
+	c := &checker{pass.ResultOf[syncops.Analyzer].(*syncops.List), r}
 	for _, op := range c.list.All {
 		if op.Mode != finding.Add || vetReports(op) {
 			continue
 		}
 		if wait := c.findWait(op); wait != nil && c.usesGroup(op.Fn, op.Key, finding.Done) && c.uncounted(op) {
-			c.lead = c.mayHear(op, wait)
-			c.report(op, wait, "", "%s is raised by the goroutine that it counts", "%s runs in a goroutine of its own; Wait in "+
-				"%s may come before its Add, and does not wait for it then.")
-			c.lead = false
+			status := finding.Suspected
+			if c.mayHear(op, wait) {
+				status = finding.Lead
+			}
+			c.report(op, wait, status, "", "%s is raised by the goroutine that it counts", "%s runs in a goroutine of its "+
+				"own; Wait in %s may come before its Add, and does not wait for it then.")
 		} else if end := c.findEnd(op); end != nil {
-			c.report(op, end, beside, "%s may be raised from zero while Wait is called", "Nothing orders %s and %s, which any "+
-				"goroutine may call: Wait may miss the Add, and an Add from zero beside a Wait is misuse, which may panic.")
+			c.report(op, end, finding.Suspected, beside, "%s may be raised from zero while Wait is called", "Nothing orders "+
+				"%s and %s, which any goroutine may call: Wait may miss the Add, and an Add from zero beside a Wait is misuse, "+
+				"which may panic.")
 		}
 	}
 	for _, op := range c.list.All {
@@ -49,7 +52,6 @@ func run(pass *analysis.Pass, r *check.Reporter) {
 type checker struct {
 	list     *syncops.List
 	reporter *check.Reporter
-	lead     bool // what is reported now is a lead
 }
 
 // uncounted reports whether op's function is started by go statements, and
@@ -72,8 +74,8 @@ func (c *checker) startedEarly(wait *syncops.Op) {
 	for _, s := range c.list.Started(wait.Fn) {
 		late, early := c.findLateAdd(s, wait.Key)
 		if late != nil && !early && !c.handsOver(late, s.Instr) {
-			c.report(late, wait, "", "%s is raised after Wait may have begun", "%[2]s waits as soon as it is started, "+
-				"and %[1]s raises the count only later: Wait may find nothing to wait for.")
+			c.report(late, wait, finding.Suspected, "", "%s is raised after Wait may have begun", "%[2]s waits as soon as it "+
+				"is started, and %[1]s raises the count only later: Wait may find nothing to wait for.")
 			return
 		}
 	}
@@ -174,10 +176,11 @@ func vetReports(op *syncops.Op) bool {
 
 // report reports an Add that Wait may miss, of a class, if that is not the code's. The title is a format for the
 // variable, the message one for the function of the Add and that of Wait.
-func (c *checker) report(add, wait *syncops.Op, class, title, message string) {
+func (c *checker) report(add, wait *syncops.Op, status finding.Status, class, title, message string) {
 	prog := c.list.Prog
 	v := c.list.Variable(add)
 	f := &finding.Finding{
+		Status:   status,
 		Class:    class,
 		Title:    fmt.Sprintf(title, check.ShortName(v)),
 		Message:  fmt.Sprintf(message, prog.FuncName(add.Fn), prog.FuncName(wait.Fn)),
@@ -186,9 +189,6 @@ func (c *checker) report(add, wait *syncops.Op, class, title, message string) {
 			check.Side(prog, add.Fn, add.Instr, add.Mode, add.Path.String()),
 			check.Side(prog, wait.Fn, wait.Instr, wait.Mode, wait.Path.String()),
 		},
-	}
-	if c.lead {
-		f.Status = finding.Lead
 	}
 	c.reporter.ReportAt(f, add.Pos, check.Note{Pos: wait.Pos, Text: "may be called before"})
 }

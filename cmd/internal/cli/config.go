@@ -111,7 +111,7 @@ var samples = map[string]string{
 	"fail-on": "confirmed", "format": "text", "hb-memory": "4096", "new-from-rev": "origin/main",
 	"record": "campaign.db", "stop-when": "0.1",
 	"o": "[sarif:interlock.sarif, html:interlock.html]", "oracle": "make check", "prob": "1000", "runs": "10",
-	"sample": "burst", "sarif-root": ".", "strength": "100", "tags": "integration", "verify": "full",
+	"sample": "burst", "sarif-root": ".", "signal": "SIGUSR2", "strength": "100", "tags": "integration", "verify": "full",
 }
 
 func runInit(c *call) int {

@@ -12,7 +12,7 @@ import (
 const noConfig = "off"
 
 // unconfigured are flags that a file cannot set: they are for one call.
-var unconfigured = []string{"C", "config", "w", "v", "from", "dir", "only", "hold", "seed", "base"}
+var unconfigured = []string{"C", "config", "w", "v", "from", "dir", "only", "confirm", "hold", "seed", "base"}
 
 // knownFlags lists, by command, the flags that a file of settings may have.
 func (t table) knownFlags() config.Flags {
