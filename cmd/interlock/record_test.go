@@ -63,7 +63,7 @@ func TestRecordSurvivesKills(t *testing.T) {
 		t.Skip("starts a campaign many times")
 	}
 	t.Parallel()
-	runs, kills := 16, 3
+	runs, kills := 12, 2
 	if os.Getenv("INTERLOCK_TEST_LONG") != "" {
 		runs, kills = 40, 20
 	}
