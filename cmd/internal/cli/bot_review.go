@@ -105,6 +105,9 @@ func (o *botReviewOptions) run(c *call) int {
 		c.warn(fmt.Sprintf("%s of the file left out: they break their contract, or lie outside of the repository",
 			report.Count(leftOut, "finding")))
 	}
+	if !file.Complete {
+		c.warn(o.findings + " is not complete: not all was analysed and run, and patches may be missing")
+	}
 	if o.commits && file.Tried == nil {
 		return c.usage("-push needs patches that were tried together: run `interlock bot try -findings=%s` first", o.findings)
 	}

@@ -24,10 +24,16 @@ func toConfirm(c *call, name string) (known []*finding.Finding, only string, err
 	if interrupted {
 		c.warn("-confirm: " + interruptedFindings(name))
 	}
+	all := len(known)
+	known = slices.DeleteFunc(known, func(f *finding.Finding) bool { return !isRace(f) })
+	if left := all - len(known); left > 0 {
+		c.warn(fmt.Sprintf("-confirm: %s in %s left out, as noise is made between reads and writes only",
+			progress.Count(left, "finding"), name))
+	}
 	// One access is a place; two findings may share it.
 	places := map[string]bool{}
 	for _, f := range known {
-		for _, a := range f.Accesses {
+		for _, a := range sides(f) {
 			if a.Column == 0 {
 				return nil, "", gocmd.Refuse(fmt.Sprintf("-confirm: %s has no column for the access at %s:%d", name, a.File,
 					a.Line), "run `interlock report -o jsonl:file` in the folder of the module, whose source has it")
@@ -36,9 +42,26 @@ func toConfirm(c *call, name string) (known []*finding.Finding, only string, err
 		}
 	}
 	if len(places) == 0 {
-		return nil, "", gocmd.Refuse("-confirm: "+name+" has no finding", "name a file with some")
+		return nil, "", gocmd.Refuse("-confirm: "+name+" has no data race", "name a file with some")
 	}
 	return known, strings.Join(slices.Sorted(maps.Keys(places)), ","), nil
+}
+
+// isRace reports whether all accesses of a finding are reads and writes.
+func isRace(f *finding.Finding) bool {
+	return len(f.Accesses) > 0 && !slices.ContainsFunc(f.Accesses, func(a finding.Access) bool {
+		return a.Mode != finding.Read && a.Mode != finding.Write
+	})
+}
+
+// sides returns the accesses of a finding that goroutines have made, or all of one that no run has shown: a confirmed
+// one has places of the static checks besides.
+func sides(f *finding.Finding) []finding.Access {
+	made := slices.DeleteFunc(slices.Clone(f.Accesses), func(a finding.Access) bool { return a.Goroutine == nil })
+	if len(made) == 0 {
+		return f.Accesses
+	}
+	return made
 }
 
 // printConfirmed prints of each finding that was to be confirmed whether it was.
@@ -59,7 +82,7 @@ func printConfirmed(c *call, known []*finding.Finding, shown *testrun.Results) {
 // the variable by a line.
 func isSame(f, g *finding.Finding) bool {
 	lines := func(f *finding.Finding) (all []string) {
-		for _, a := range f.Accesses {
+		for _, a := range sides(f) {
 			all = append(all, fmt.Sprintf("%s:%d", a.File, a.Line))
 		}
 		return slices.Sorted(slices.Values(all))
@@ -70,7 +93,7 @@ func isSame(f, g *finding.Finding) bool {
 // unreachedOf names the accesses of a finding that no test has come to.
 func unreachedOf(f *finding.Finding, shown *testrun.Results) string {
 	var all []string
-	for _, a := range f.Accesses {
+	for _, a := range sides(f) {
 		for id := range shown.Planned.Plan.Sites {
 			s := &shown.Planned.Plan.Sites[id]
 			place := fmt.Sprintf("%s:%d", a.File, a.Line)
