@@ -54,8 +54,7 @@ func report(pass *analysis.Pass, list *accesses.List, r *check.Reporter, l guard
 	r.Report(f, a.Expr, b.Expr, fmt.Sprintf("%s here with %s held", b.Verb(), l.Lock), check.Spots(l.All...))
 }
 
-// ordered reports whether a comment of fn, or of a function of the package that calls it, speaks of who may use it
-// when.
+// ordered reports whether a comment on fn, or on a caller of the package, restricts its use by several goroutines.
 func ordered(pass *analysis.Pass, prog *ir.Program, fn *ssa.Function) bool {
 	calls := pass.ResultOf[callgraph.Analyzer].(*callgraph.Graph)
 	return prog.SpeaksOfOrder(fn) || slices.ContainsFunc(calls.Sites(fn), func(s callgraph.Site) bool {

@@ -46,8 +46,8 @@ func CommentPromisesSharing(comment, name string) bool {
 		!CommentSpeaksOfOrder(comment, name)
 }
 
-// CommentSpeaksOfOrder reports whether the comment of the type or function of this name has a sentence on who may use
-// it when, besides one that promises it to several goroutines, and one on copies.
+// CommentSpeaksOfOrder reports whether a comment on the type or function of this name restricts its use by several
+// goroutines: by any sentence with a word of order, except a promise of sharing and a sentence on copies.
 func CommentSpeaksOfOrder(comment, name string) bool {
 	return slices.ContainsFunc(sentences(comment), func(s string) bool {
 		return order().MatchString(s) && !promises(s, name) && !onCopies().MatchString(s)

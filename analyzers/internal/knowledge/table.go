@@ -5,7 +5,7 @@ type property uint32
 
 const (
 	// ordersNothing: neither waits for another goroutine nor signals to one. That log and fmt lock inside is no order.
-	// A function that reads from what it is handed, or writes there, may wait: it may be the end of an io.Pipe.
+	// A function that reads from its argument, or writes to it, may wait: the argument may be the end of an io.Pipe.
 	ordersNothing property = 1 << iota
 	// noEffect: does nothing that another goroutine would take for an effect; to log twice does no harm. It errs
 	// towards silence: fmt.Fprint to a shared writer is an effect.

@@ -27,7 +27,7 @@ func (p *Program) ForMany(f *ssa.Function) bool {
 	})
 }
 
-// SpeaksOfOrder reports whether a comment of f says something of who may use it when.
+// SpeaksOfOrder reports whether a comment on f restricts its use by several goroutines.
 func (p *Program) SpeaksOfOrder(f *ssa.Function) bool {
 	obj := Outermost(f).Object()
 	return obj != nil && knowledge.CommentSpeaksOfOrder(p.asks.comment(obj), obj.Name())

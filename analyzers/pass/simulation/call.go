@@ -156,7 +156,7 @@ func (m *machine) handCallbacks(st *state, fn *ssa.Function, d deferred) {
 	}
 }
 
-// function returns the function that v is, with what it has captured.
+// function returns the function of a closure.
 func (v value) function() (fn *ssa.Function, ok bool) {
 	if v.kind != closure {
 		return nil, false
@@ -218,8 +218,10 @@ func origin(fn *ssa.Function) *ssa.Function {
 
 // opaque calls unknown code: the arguments have escaped.
 func (m *machine) opaque(st *state, g int, d deferred, inLine bool) bool {
-	if c := d.call.Common(); c.IsInvoke() && slices.Contains([]string{"Fatal", "Fatalf", "Fatalln"}, c.Method.Name()) {
-		return endTest(m, st, g, d, inLine) // as loggers do
+	// A method of this name ends the program, as those of loggers do; in package testing it ends a test.
+	if c := d.call.Common(); c.IsInvoke() && slices.Contains([]string{"Fatal", "Fatalf", "Fatalln"}, c.Method.Name()) &&
+		c.Method.Pkg().Path() != "testing" {
+		return endTest(m, st, g, d, inLine)
 	}
 	st.clouded = true
 	m.escape(st, d.fn)

@@ -47,8 +47,7 @@ func (o *productionFlags) unused() string {
 	return ""
 }
 
-// prepareProduction lays out in dir what the go command needs for programs with a race watch, and returns how that is
-// switched.
+// prepareProduction writes the overlay of programs with a race watch into dir, and returns how the watch is switched.
 func (o *productionFlags) prepareProduction(c *call, dir string, still *build.Still) (p *build.Production,
 	by production.Switches, err error) {
 	if o.agent != "" {

@@ -1,4 +1,4 @@
-// Package streams: whoever reads from a stream may wait for the goroutine that writes there.
+// Package streams has goroutines that read from a stream, and wait for another one that writes there.
 package streams
 
 import (

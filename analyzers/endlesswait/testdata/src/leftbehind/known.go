@@ -230,3 +230,17 @@ func watched(stopped func() bool, get func() int) {
 		<-ch
 	}
 }
+
+type logger interface{ Fatal(args ...any) }
+
+// Fatal ends the program.
+func orFatal(connect func() error, get func() int, log logger) int {
+	got := make(chan int)
+	go func() {
+		got <- get() // ok
+	}()
+	if err := connect(); err != nil {
+		log.Fatal(err.Error())
+	}
+	return <-got // ok
+}

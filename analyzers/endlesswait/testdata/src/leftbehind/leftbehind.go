@@ -1,5 +1,5 @@
-// Package leftbehind has waits of goroutines that are the last ones, in functions whose names begin with last, and
-// waits where another goroutine is there still.
+// Package leftbehind has waits of goroutines that are the last ones, in functions with names such as lastToSend, and
+// waits beside other goroutines.
 package leftbehind
 
 import (
